@@ -1,0 +1,80 @@
+# `make demo` needs Python 3.10 or newer with pip, and nothing installed before.
+# One environment, .venv, with one of two installs: plain, as a user gets it, or dev, editable and with the tools.
+
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+BIN := $(VENV)/bin
+PLAIN := $(VENV)/installed-plain
+DEV := $(VENV)/installed-dev
+SOURCES := $(shell find linter/shardlint rules/shardlint_rules -type f ! -name '*.pyc')
+
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+export PIP_ROOT_USER_ACTION := ignore
+
+.PHONY: help demo dev test quality ruff format mypy pyright self bench catalogue clean
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make demo       install shardlint and lint a small repo with planted mistakes"
+	@echo "make test       run the tests"
+	@echo "make quality    ruff, mypy, pyright, and shardlint on itself"
+	@echo "make bench      CORPUS=folder: compare speed and memory with ruff (see benchmarks/README.md)"
+	@echo "make catalogue  write rules/README.md from the rules"
+	@echo "make clean      remove the environment, builds and caches"
+
+# pip comes last when an environment is made, so a half-made one is made again.
+$(BIN)/pip:
+	$(PYTHON) -m venv --clear $(VENV)
+
+$(PLAIN): pyproject.toml README.md $(SOURCES) | $(BIN)/pip
+	@rm -f $(DEV)
+	$(BIN)/pip install --quiet .
+	@touch $@
+
+$(DEV): pyproject.toml | $(BIN)/pip
+	@rm -f $(PLAIN)
+	$(BIN)/pip install --quiet --editable '.[dev]'
+	@touch $@
+
+dev: $(DEV)
+
+demo: $(PLAIN)
+	@echo '$$ cd examples/planted && shardlint check'
+	@cd examples/planted; ../../$(BIN)/shardlint check; code=$$?; echo; \
+	case $$code in \
+	    1) echo "Exit code 1: there are findings. That is what this demo is for." ;; \
+	    0) echo "Exit code 0: no findings, but the demo has planted mistakes."; exit 1 ;; \
+	    *) echo "Exit code $$code: the run itself failed."; exit 1 ;; \
+	esac
+
+test: $(DEV)
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+quality: ruff format mypy pyright self
+
+ruff: $(DEV)
+	$(BIN)/ruff check
+
+format: $(DEV)
+	$(BIN)/ruff format --check
+
+mypy: $(DEV)
+	$(BIN)/mypy
+
+pyright: $(DEV)
+	$(BIN)/pyright
+
+self: $(DEV)
+	$(BIN)/shardlint check
+
+bench: $(DEV)
+	@test -n "$(CORPUS)" || { echo "say which source tree: make bench CORPUS=folder (see benchmarks/README.md)"; exit 2; }
+	$(BIN)/python benchmarks/run.py "$(CORPUS)"
+
+catalogue: $(DEV)
+	$(BIN)/python -m shardlint rules --catalogue > $(VENV)/catalogue.md
+	mv $(VENV)/catalogue.md rules/README.md
+
+clean:
+	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find linter rules tests benchmarks -name __pycache__ -type d -exec rm -rf {} +

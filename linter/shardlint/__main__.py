@@ -1,0 +1,6 @@
+"""`python -m shardlint`."""
+
+from shardlint.cli import entry
+
+if __name__ == "__main__":
+    entry()

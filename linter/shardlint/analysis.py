@@ -1,0 +1,223 @@
+"""One file -> its record: the local rules for Python, the config rules for documents. Cold path only."""
+
+from __future__ import annotations
+
+import ast
+import traceback
+from typing import Any
+
+from shardlint.changes.generated import generated_header
+from shardlint.configs.document import BrokenDocument, Document, read_document
+from shardlint.configs.site import scalars
+from shardlint.errors import UndecodableSource
+from shardlint.facts.matching import matches
+from shardlint.facts.module import Module
+from shardlint.facts.program import FileFacts, Stored
+from shardlint.facts.rank_words import mentions_rank, rank_aliases
+from shardlint.facts.site import Site
+from shardlint.finding import Evidence, Finding, Fix, Span, pack
+from shardlint.fingerprint import fingerprint
+from shardlint.prefilter import Words, passes
+from shardlint.query import Scalars
+from shardlint.record import Record
+from shardlint.registry import Row, make
+from shardlint.rule import ConfigRule, LocalRule, Rule
+from shardlint.source import content_hash, decode
+from shardlint.suppress import read_suppressions
+from shardlint.syntax.edit import Edit
+
+DOCUMENTS = ("yaml", "json", "toml")
+
+
+class Crash:
+    """A rule that failed on a file: isolated, reported, exit code 2."""
+
+    __slots__ = ("detail", "path", "rule")
+
+    def __init__(self, rule: str, path: str, detail: str) -> None:
+        self.rule = rule
+        self.path = path
+        self.detail = detail
+
+
+class Analysis:
+    """Looks at files with a set of rules. `edits` asks for the edits of fixes, `prefilter` can be turned off for tests."""
+
+    def __init__(self, rows: list[Row], *, edits: bool = False, prefilter: bool = True) -> None:
+        self.rows = rows
+        self.edits = edits
+        self.prefilter = prefilter
+        self.asked = frozenset(word for row in rows for word in row["words"])
+        self.crashes: list[Crash] = []
+        self.seconds: dict[str, float] = {}
+        self.facts: dict[str, Stored] = {}
+        self._rules: dict[str, Rule] = {}
+
+    def rule(self, row: Row) -> Rule:
+        """The rule of a row, imported on first use."""
+        name: str = row["name"]
+        if name not in self._rules:
+            self._rules[name] = make(row)
+        return self._rules[name]
+
+    def look(self, path: str, kind: str, stamp: tuple[int, int, int], data: bytes, dotted: str = "") -> Record:
+        """The record of one file. Facts for program rules are left in `facts`."""
+        content = content_hash(data)
+        if kind == "python":
+            return self._python(path, stamp, content, data, dotted)
+        if kind in DOCUMENTS:
+            return self._document(path, kind, stamp, content, data)
+        return self._plain(path, kind, stamp, content, data)
+
+    def _plain(self, path: str, kind: str, stamp: tuple[int, int, int], content: bytes, data: bytes) -> Record:
+        kept = read_suppressions(kind, data.decode("utf-8", "replace")).pack() if b"shardlint:" in data else ()
+        return Record(stamp, content, suppressions=kept, claimed=False)
+
+    def _python(self, path: str, stamp: tuple[int, int, int], content: bytes, data: bytes, dotted: str) -> Record:
+        if generated_header(data) is not None:
+            return Record(stamp, content, generated=True)
+        words = Words(data)
+        local = [row for row in self.rows if row["kind"] == "local" and self._passes(row, words)]
+        program = [row for row in self.rows if row["kind"] == "program" and self._passes(row, words)]
+        if not local and not program and b"shardlint:" not in data:
+            return Record(stamp, content)
+        try:
+            source = decode(data)
+        except UndecodableSource as error:
+            broken = _broken("syntax-error", path, Span(error.line, 1, error.line, 1), str(error), "")
+            return Record(stamp, content, (pack(broken),))
+        kept = read_suppressions("python", source.text).pack()
+        if not local and not program:
+            return Record(stamp, content, suppressions=kept)
+        tree = parse(source.text)
+        if isinstance(tree, SyntaxError):
+            return Record(stamp, content, (pack(_syntax_error(path, tree)),), kept)
+        module = Module(path, source.text, tree, dotted=dotted)
+        findings = [finding for row in local for finding in self._local(row, module)]
+        if program:
+            self._rank_facts(path, module)
+        packed = tuple(pack(finding) for finding in sorted(findings))
+        return Record(stamp, content, packed, kept, root=bool(program), pending=self._pending(findings))
+
+    def _passes(self, row: Row, words: Words) -> bool:
+        return not self.prefilter or passes(row["needs"], words)
+
+    def _pending(self, findings: list[Finding]) -> bool:
+        return any(finding.fix is not None and finding.fix.edits is None for finding in findings)
+
+    def _local(self, row: Row, module: Module) -> list[Finding]:
+        rule = self.rule(row)
+        assert isinstance(rule, LocalRule)
+        try:
+            found: list[Finding] = []
+            for hit in matches(module, rule.suspects):
+                site = Site(module, hit, rule.voice)
+                for finding in rule.judge(site):
+                    found.append(self._with_edits(finding, rule, site))
+            return found
+        except Exception:
+            self.crashed(row, module.path)
+            return []
+
+    def _with_edits(self, finding: Finding, rule: LocalRule | ConfigRule, site: Any) -> Finding:
+        if not self.edits or finding.fix is None:
+            return finding
+        edit = Edit()
+        rule.fix(site, edit)
+        return finding.replace(fix=Fix(finding.fix.safe, finding.fix.reason, tuple(edit.edits)))
+
+    def crashed(self, row: Row, path: str) -> None:
+        """Record that a rule failed on a file, from inside the handler of the exception."""
+        self.crashes.append(Crash(row["name"], path, traceback.format_exc(limit=-3).strip().splitlines()[-1]))
+
+    def _rank_facts(self, path: str, module: Module) -> None:
+        """Build the traces of the functions that can hold a rank test, and keep them as plain values."""
+        facts = FileFacts(path, None, lambda: module, self.asked)
+        aliases = rank_aliases(module.text)
+        ranked: list[str] = []
+        for function in module.functions:
+            first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
+            text = "\n".join(module.lines[first - 1 : function.end_lineno])
+            if mentions_rank(text, aliases):
+                ranked.append(module.qualified(function))
+        outside = [statement for statement in module.tree.body if not isinstance(statement, ast.ClassDef)]
+        if any(mentions_rank("\n".join(module.lines[s.lineno - 1 : s.end_lineno]), aliases) for s in outside):
+            ranked.append("")
+        for name in ranked:
+            facts.trace(name)
+        facts.stored["ranked"] = ranked
+        self.facts[path] = facts.stored
+
+    def _document(self, path: str, kind: str, stamp: tuple[int, int, int], content: bytes, data: bytes) -> Record:
+        readers = [row for row in self.rows if row["kind"] == "config" and kind in row["documents"]]
+        words = Words(data)
+        wanted = [row for row in readers if self._passes(row, words)]
+        if not wanted and b"shardlint:" not in data:
+            return Record(stamp, content, claimed=bool(readers))
+        try:
+            document = read_document(path, data, kind=kind)
+        except BrokenDocument as error:
+            if not wanted:
+                return Record(stamp, content, claimed=bool(readers))
+            return Record(stamp, content, (pack(_broken("broken-document", path, error.span, str(error), "")),))
+        kept = read_suppressions(kind, document.text, document.comments()).pack()
+        findings = [finding for row in wanted for finding in self._config(row, document)]
+        packed = tuple(pack(finding) for finding in sorted(findings))
+        return Record(stamp, content, packed, kept, claimed=bool(readers), pending=self._pending(findings))
+
+    def _config(self, row: Row, document: Document) -> list[Finding]:
+        rule = self.rule(row)
+        assert isinstance(rule, ConfigRule)
+        assert isinstance(rule.suspects, Scalars)
+        try:
+            found: list[Finding] = []
+            for scalar in scalars(document, rule.suspects, rule.voice):
+                found += [self._with_edits(finding, rule, scalar) for finding in rule.judge(scalar)]
+            return found
+        except Exception:
+            self.crashed(row, document.path)
+            return []
+
+
+def parse(text: str) -> ast.Module | SyntaxError:
+    """The tree of a Python file. Whatever the parser cannot take is one kind of failure."""
+    import warnings
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = compile(text, "<linted>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
+    except SyntaxError as error:
+        return error
+    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
+        return SyntaxError(f"{type(error).__name__}: {error}")
+    assert isinstance(tree, ast.Module)
+    return tree
+
+
+def _syntax_error(path: str, error: SyntaxError) -> Finding:
+    line = error.lineno or 1
+    column = max(error.offset or 1, 1)
+    return _broken(
+        "syntax-error", path, Span(line, column, line, column), error.msg or "invalid syntax", error.text or ""
+    )
+
+
+def _broken(rule: str, path: str, span: Span, reason: str, text: str) -> Finding:
+    """A file that a rule could fire in, and that cannot be read: nothing in it was judged."""
+    what = "Python" if rule == "syntax-error" else "configuration"
+    return Finding(
+        path=path,
+        span=span,
+        rule=rule,
+        family="engine",
+        severity="error",
+        confidence=0.95,
+        evidence=Evidence("observation"),
+        message=f"this file does not parse, so no rule could look at it: {reason}",
+        help=f"make it valid {what}, or exclude it in the settings",
+        fingerprint=fingerprint(rule, "", text),
+    )
+
+
+__all__ = ["DOCUMENTS", "Analysis", "Crash", "parse"]

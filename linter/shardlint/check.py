@@ -1,0 +1,214 @@
+"""The `check` command: a run, the fixes that were asked for, the baseline, the report and the exit code."""
+
+from __future__ import annotations
+
+import os
+
+from shardlint.arguments import Parsed
+from shardlint.engine import Outcome, Request, run
+from shardlint.errors import UsageError
+from shardlint.finding import SEVERITIES, Finding
+from shardlint.report.summary import Summary
+from shardlint.selection import Choice
+from shardlint.session import Session, open_session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import TextIO
+
+
+def check(parsed: Parsed, out: TextIO, err: TextIO, environ: Mapping[str, str]) -> int:
+    """Run `shardlint check` and give its exit code."""
+    session = open_session(os.getcwd(), environ)
+    if parsed.flag("show-settings"):
+        from shardlint.settings_view import shown_settings
+
+        out.write(shown_settings(session))
+        return 0
+    if parsed.one("why") is not None:
+        from shardlint.why import why
+
+        out.write(why(session, parsed.one("why") or ""))
+        return 0
+    request = _request(parsed, environ)
+    outcome = run(session, request)
+    if parsed.flag("show-files"):
+        assert outcome.discovery is not None
+        out.write("".join(f"{file[0]}\n" for file in outcome.discovery.files))
+        return 0
+    return _Report(parsed, session, outcome, out, err, environ).finish()
+
+
+def _request(parsed: Parsed, environ: Mapping[str, str]) -> Request:
+    choice = Choice(parsed.many("select"), parsed.many("ignore") or (), parsed.many("extend-select") or ())
+    edits = parsed.flag("fix") or parsed.flag("diff") or parsed.one("output-format") == "json"
+    return Request(
+        parsed.operands,
+        choice=choice,
+        environ=environ,
+        edits=edits,
+        use_cache=not parsed.flag("no-cache"),
+        staged=parsed.flag("staged"),
+        base=parsed.one("base"),
+        jobs=_jobs(parsed),
+        wants_unknown=parsed.flag("show-unknown"),
+    )
+
+
+def _jobs(parsed: Parsed) -> int:
+    given = parsed.one("jobs")
+    if given is None:
+        return os.cpu_count() or 1
+    if not given.isdigit() or int(given) < 1:
+        raise UsageError(f"`--jobs` takes a number of processes, 1 or more, not `{given}`")
+    return int(given)
+
+
+class _Report:
+    """What is done with the findings of a run."""
+
+    def __init__(
+        self, parsed: Parsed, session: Session, outcome: Outcome, out: TextIO, err: TextIO, environ: Mapping[str, str]
+    ) -> None:
+        self.parsed = parsed
+        self.session = session
+        self.outcome = outcome
+        self.out = out
+        self.err = err
+        self.environ = environ
+
+    def finish(self) -> int:
+        findings = [f for f in self.outcome.findings if f.confidence >= self._least_confidence()]
+        if self.parsed.flag("show-unknown"):
+            from shardlint.unknown import not_checked
+
+            findings = sorted([*findings, *not_checked(self.outcome)])
+        findings = self._without_baseline(findings)
+        if self.parsed.flag("fix") or self.parsed.flag("diff"):
+            from shardlint.fix_command import apply_fixes
+
+            findings, shown = apply_fixes(self.session, self.outcome, findings, self.parsed)
+            if self.parsed.flag("diff"):
+                self.out.write(shown)
+                return 1 if shown and not self.parsed.flag("exit-zero") else self._failed()
+            self.err.write(shown)
+        self._write(findings)
+        self._complain()
+        if self.parsed.flag("timings"):
+            from shardlint.timings import shown_timings
+
+            self.err.write(shown_timings(self.outcome))
+        return self._code(findings)
+
+    def _least_confidence(self) -> float:
+        given = self.parsed.one("min-confidence")
+        if given is None:
+            return self.session.settings.min_confidence
+        try:
+            value = float(given)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value <= 1:
+            raise UsageError(f"`--min-confidence` takes a number from 0 to 1, not `{given}`")
+        return value
+
+    def _without_baseline(self, findings: list[Finding]) -> list[Finding]:
+        target = self.parsed.one("write-baseline")
+        named = self.parsed.one("baseline")
+        inside = self.session.settings.baseline
+        file = named or (os.path.join(self.session.root, inside) if inside else None)
+        if target is None and file is None:
+            return findings
+        from shardlint.baseline_command import against_baseline, written_baseline
+
+        if target is not None:
+            self.err.write(written_baseline(self.parsed, target, findings))
+            return []
+        assert file is not None
+        kept, note = against_baseline(self.session, self.outcome, file, findings, whole=not self.parsed.operands)
+        self.err.write(note)
+        return kept
+
+    def _write(self, findings: list[Finding]) -> None:
+        target = self.parsed.one("output-file")
+        text = self._text(findings, colour=target is None)
+        if target is None:
+            self.out.write(text)
+            return
+        from shardlint.atomic import replace_file
+
+        try:
+            replace_file(target, text.encode("utf-8", "backslashreplace"))
+        except OSError as error:
+            raise UsageError(f"`--output-file {target}` cannot be written: {error.strerror}") from None
+
+    def _text(self, findings: list[Finding], *, colour: bool) -> str:
+        summary = self._summary(findings)
+        if self.parsed.flag("statistics"):
+            from shardlint.report.statistics import render_statistics
+
+            return render_statistics(findings) + summary.line() + "\n"
+        form = self.parsed.one("output-format") or "text"
+        if form == "json":
+            from shardlint.report.json_format import render_json
+
+            return render_json(findings)
+        if form == "github":
+            from shardlint.report.github import render_github
+
+            return render_github(findings)
+        if form == "concise":
+            from shardlint.report.concise import render_concise
+
+            return render_concise(findings) + summary.line() + "\n"
+        from shardlint.report.text import render_text, wants_colour
+
+        coloured = colour and wants_colour(self.out, self.environ)
+        return render_text(findings, self._source, colour=coloured, summary=summary)
+
+    def _summary(self, findings: list[Finding]) -> Summary:
+        outcome = self.outcome
+        return Summary(
+            findings,
+            files=outcome.files,
+            configs=outcome.configs,
+            not_recognised=outcome.not_recognised,
+            not_judged_functions=len({(path, function) for path, function, _, _ in outcome.not_judged}),
+        )
+
+    def _source(self, path: str) -> str | None:
+        try:
+            with open(os.path.join(self.session.root, path), "rb") as file:
+                data = file.read()
+        except OSError:
+            return None
+        from shardlint.errors import UndecodableSource
+        from shardlint.source import decode
+
+        try:
+            return decode(data).text
+        except UndecodableSource:
+            return data.decode("utf-8", "replace")
+
+    def _complain(self) -> None:
+        for crash in self.outcome.crashes:
+            self.err.write(
+                f"shardlint: rule `{crash.rule}` failed on {crash.path} ({crash.detail}); its other findings stand, "
+                f"this file was not judged by it\n"
+            )
+        discovery = self.outcome.discovery
+        assert discovery is not None
+        for _, sentence in discovery.problems:
+            self.err.write(f"shardlint: {sentence}\n")
+
+    def _failed(self) -> int:
+        return 2 if self.outcome.crashes else 0
+
+    def _code(self, findings: list[Finding]) -> int:
+        if self.outcome.crashes:
+            return 2
+        if self.parsed.flag("exit-zero"):
+            return 0
+        least = SEVERITIES.index(self.parsed.one("fail-on") or self.session.settings.fail_on)
+        return int(any(SEVERITIES.index(finding.severity) >= least for finding in findings))

@@ -1,0 +1,181 @@
+"""argv -> exit code; the only place that prints or exits.
+
+0: nothing at or above `--fail-on`. 1: findings. 2: the run failed, or something could not be checked as asked.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from shardlint.arguments import FLAG, MANY, ONE, Command, Option, Parsed, parse, usage
+from shardlint.errors import ShardlintError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+FORMATS = ("text", "concise", "json", "github")
+
+CHECK = Command(
+    "check",
+    "[PATHS]",
+    "Look for mistakes in the project, or report only those in PATHS. Nothing that is linted is ever run or imported.",
+    (
+        Option("--fix", FLAG, "write the safe fixes"),
+        Option("--unsafe-fixes", FLAG, "with --fix or --diff: also those that may change a healthy run"),
+        Option("--diff", FLAG, "show what --fix would write, and write nothing"),
+        Option("--select", MANY, "only these rules or families", "NAMES"),
+        Option("--ignore", MANY, "not these rules or families", "NAMES"),
+        Option("--extend-select", MANY, "these rules or families besides the usual ones", "NAMES"),
+        Option("--base", ONE, "judge the change since a revision", "REV"),
+        Option("--staged", FLAG, "judge what the next commit will hold"),
+        Option("--baseline", ONE, "report only findings that this file does not list", "FILE"),
+        Option("--write-baseline", ONE, "write the findings of a full run to this file", "FILE"),
+        Option("--output-format", ONE, "text, concise, json or github", "FORMAT", FORMATS),
+        Option("--output-file", ONE, "write the report there instead of to standard output", "FILE"),
+        Option("--fail-on", ONE, "the mildest severity that fails the run", "SEVERITY", ("error", "warning", "note")),
+        Option("--min-confidence", ONE, "leave out findings that are less sure", "NUMBER"),
+        Option("--statistics", FLAG, "counts for each rule instead of the findings"),
+        Option("--why", ONE, "what is known at one line: facts, guards, unresolved calls", "FILE:LINE"),
+        Option("--no-cache", FLAG, "neither read nor write results"),
+        Option("--jobs", ONE, "processes at most (default: one for each core)", "NUMBER"),
+        Option("--timings", FLAG, "where the time went, for each stage and rule"),
+        Option("--show-files", FLAG, "list the files that would be checked"),
+        Option("--show-settings", FLAG, "print the settings in force"),
+        Option("--show-unknown", FLAG, "list what could not be judged, as notes"),
+        Option("--exit-zero", FLAG, "exit with 0 even when there are findings"),
+        Option("--help", FLAG, "this text"),
+    ),
+)
+EXPLAIN = Command(
+    "explain",
+    "RULE",
+    "What a rule checks, why, and how to write it instead.",
+    (Option("--help", FLAG, "this text"),),
+    0,
+    1,
+)
+RULES = Command(
+    "rules",
+    "[test [PACK]]",
+    "List all rules; `rules test` runs the examples of a pack's rules.",
+    (
+        Option("--catalogue", FLAG, "print the catalogue as Markdown"),
+        Option("--output-format", ONE, "text or json", "FORMAT", ("text", "json")),
+        Option("--help", FLAG, "this text"),
+    ),
+    0,
+    2,
+)
+INIT = Command(
+    "init",
+    "",
+    "Add the pre-commit hook, the settings table and a Makefile target. Shows the change first.",
+    (Option("--yes", FLAG, "write without asking"), Option("--help", FLAG, "this text")),
+    0,
+    0,
+)
+COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT)}
+
+
+def entry() -> None:
+    """The console script. Leaves without tearing down the interpreter: that would cost as much as a warm run."""
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command line and give its exit code."""
+    import gc
+
+    gc.disable()
+    _tolerant_output()
+    try:
+        return _dispatch(list(argv))
+    except ShardlintError as error:
+        _say(f"shardlint: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        _say("shardlint: interrupted\n")
+        return 2
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 2
+
+
+def _tolerant_output() -> None:
+    """Names in messages may be in any script; a terminal that cannot show them must not stop the report."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream.encoding.lower().replace("-", "") != "utf8" or stream.errors == "strict":
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(errors="backslashreplace")
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text)
+
+
+def _dispatch(argv: list[str]) -> int:
+    if not argv or argv[0] in ("--help", "-h", "help"):
+        (sys.stdout if argv else sys.stderr).write(_overview())
+        return 0 if argv else 2
+    if argv[0] in ("--version", "-V"):
+        from shardlint import __version__
+
+        sys.stdout.write(f"shardlint {__version__}\n")
+        return 0
+    if argv[0].startswith("-") or (argv[0] not in COMMANDS and os.path.exists(argv[0])):
+        raise UsageError(f"put a command first: shardlint check {' '.join(argv)}")
+    parsed = parse(argv, COMMANDS)
+    if parsed.flag("help"):
+        sys.stdout.write(usage(COMMANDS[parsed.command]))
+        return 0
+    handlers: dict[str, Callable[[Parsed], int]] = {
+        "check": _check,
+        "explain": _explain,
+        "rules": _rules,
+        "init": _init,
+    }
+    return handlers[parsed.command](parsed)
+
+
+def _overview() -> str:
+    lines = ["shardlint finds, before the launch, the mistakes that stop or spoil a training job on many devices.", ""]
+    lines += ["usage: shardlint COMMAND", ""]
+    lines += [f"  {f'{command.name} {command.operands}':<24} {command.help}" for command in COMMANDS.values()]
+    lines += ["", "Start with: shardlint check", "One rule:   shardlint explain rank-guarded-checkpoint"]
+    return "\n".join(lines) + "\n"
+
+
+def _check(parsed: Parsed) -> int:
+    from shardlint.check import check
+
+    return check(parsed, sys.stdout, sys.stderr, os.environ)
+
+
+def _explain(parsed: Parsed) -> int:
+    from shardlint.explain import explain
+    from shardlint.session import open_session
+
+    if not parsed.operands:
+        raise UsageError("name a rule: shardlint explain rank-guarded-checkpoint; `shardlint rules` lists them")
+    sys.stdout.write(explain(open_session(os.getcwd(), os.environ), parsed.operands[0]))
+    return 0
+
+
+def _rules(parsed: Parsed) -> int:
+    from shardlint.rules_command import rules
+
+    text, code = rules(parsed)
+    sys.stdout.write(text)
+    return code
+
+
+def _init(parsed: Parsed) -> int:
+    from shardlint.init_command import init
+
+    return init(parsed.flag("yes"), sys.stdin, sys.stdout)

@@ -1,0 +1,351 @@
+"""Files -> findings. The stages of a run, in the order of the design: discover, cache, prefilter, facts, judge, suppress."""
+
+from __future__ import annotations
+
+import os
+
+from shardlint import cache
+from shardlint.discover import discover
+from shardlint.errors import GitFailed
+from shardlint.finding import Finding
+from shardlint.record import Record
+from shardlint.selection import Choice, active_rows, engine_rules, known_names
+from shardlint.session import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from shardlint.analysis import Analysis, Crash
+    from shardlint.changes.git import Git
+    from shardlint.discover import Discovery, File
+    from shardlint.program_result import ProgramResult
+    from shardlint.session import Row
+
+
+class Request:
+    """What one run is asked for."""
+
+    __slots__ = (
+        "base",
+        "choice",
+        "edits",
+        "environ",
+        "jobs",
+        "paths",
+        "prefilter",
+        "staged",
+        "use_cache",
+        "wants_unknown",
+    )
+
+    def __init__(
+        self,
+        paths: Sequence[str] = (),
+        *,
+        choice: Choice | None = None,
+        environ: Mapping[str, str],
+        edits: bool = False,
+        use_cache: bool = True,
+        prefilter: bool = True,
+        staged: bool = False,
+        base: str | None = None,
+        jobs: int = 0,
+        wants_unknown: bool = False,
+    ) -> None:
+        self.paths = paths
+        self.choice = choice or Choice()
+        self.environ = environ
+        self.edits = edits
+        self.use_cache = use_cache
+        self.prefilter = prefilter
+        self.staged = staged
+        self.base = base
+        self.jobs = jobs
+        self.wants_unknown = wants_unknown
+
+
+class Outcome:
+    """What a run found: findings after suppression, and what could not be done."""
+
+    __slots__ = (
+        "configs",
+        "contents",
+        "crashes",
+        "discovery",
+        "files",
+        "findings",
+        "generated",
+        "not_judged",
+        "not_recognised",
+        "parsed",
+        "seconds",
+        "total_bytes",
+    )
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.files = 0
+        self.configs = 0
+        self.not_recognised: list[str] = []
+        self.not_judged: list[tuple[str, str, int, str]] = []
+        self.crashes: list[Crash] = []
+        self.contents: dict[str, bytes] = {}
+        self.generated: set[str] = set()
+        self.discovery: Discovery | None = None
+        self.seconds: dict[str, float] = {}
+        self.parsed = 0
+        self.total_bytes = 0
+
+
+def run(session: Session, request: Request) -> Outcome:
+    """One run over a project.
+
+    Raises a ShardlintError for what cannot be done as asked: an unknown rule, a missing path, a base without git.
+    """
+    return _Run(session, request).run()
+
+
+class _Run:
+    def __init__(self, session: Session, request: Request) -> None:
+        self.session = session
+        self.request = request
+        self.root = session.root
+        self.rows = active_rows(session, request.choice)
+        self.git = self._git()
+        names = ",".join(row["name"] for row in self.rows)
+        self.key = cache.digest(session.digest + names.encode() + bytes([request.prefilter])).hex()
+        self.results_file = cache.path(request.environ, f"results-{self.key[:12]}", self.root)
+        self.facts_file = cache.path(request.environ, f"facts-{self.key[:12]}", self.root)
+        self.records: dict[str, Record] = {}
+        self.program: tuple[Any, ...] | None = None
+        self.dirty = False
+        self.analysis: Analysis | None = None
+        self.staged_contents: dict[str, bytes | None] = {}
+        self.outcome = Outcome()
+
+    def _git(self) -> Git | None:
+        if not any(os.path.exists(os.path.join(at, ".git")) for at in _upwards(self.root)):
+            return None
+        from shardlint.changes.git import Git
+
+        return Git.at(self.root)
+
+    def run(self) -> Outcome:
+        outcome = self.outcome
+        settings = self.session.settings
+        everything = discover(
+            self.root, (), git=self.git, exclude=settings.exclude_regexes, include=settings.include_regexes
+        )
+        named = everything
+        if self.request.paths:
+            named = discover(
+                self.root,
+                self.request.paths,
+                git=self.git,
+                exclude=settings.exclude_regexes,
+                include=settings.include_regexes,
+            )
+        outcome.discovery = named
+        self._load()
+        known = {file[0]: file for file in everything.files}
+        known.update((file[0], file) for file in named.files)
+        if self.request.staged:
+            self._read_staged(known)
+        reported = {file[0] for file in named.files}
+        self._look(known, reported)
+        findings = [finding for path in sorted(reported) for finding in self._of(path)]
+        findings += self._program_findings(known, reported)
+        findings += self._change_findings(reported)
+        self._count(known, reported)
+        outcome.findings = sorted(self._kept(findings, reported))
+        self._save()
+        return outcome
+
+    def _load(self) -> None:
+        if not self.request.use_cache:
+            return
+        stored = cache.load(self.results_file)
+        if isinstance(stored, dict) and stored.get("key") == self.key:
+            self.records = {path: Record.from_plain(plain) for path, plain in stored["records"].items()}
+            self.program = stored["program"]
+
+    def _save(self) -> None:
+        if not self.request.use_cache or not self.dirty or self.request.staged:
+            return
+        records = {path: record.as_plain() for path, record in self.records.items()}
+        cache.save(self.results_file, {"key": self.key, "records": records, "program": self.program})
+
+    def _read_staged(self, known: dict[str, File]) -> None:
+        """Under `--staged` a file with unstaged changes is read from the index, as the commit will hold it."""
+        if self.git is None:
+            raise GitFailed("`--staged` needs a git repository, and there is none here: leave it out")
+        differing = self.git.unstaged(list(known))
+        blobs = self.git.index_blobs(differing) if differing else {}
+        contents = self.git.contents(blobs.values())
+        self.staged_contents = {path: contents.get(blobs[path]) for path in blobs}
+
+    def _look(self, known: dict[str, File], reported: set[str]) -> None:
+        """Bring the record of every file up to date; a changed file is read, an unchanged one is not."""
+        fresh: dict[str, Record] = {}
+        for path, file in known.items():
+            stamp = (file[3], file[2], file[4])
+            record = self.records.get(path)
+            if record is not None and path in self.staged_contents:
+                record = None
+            if record is not None and self.request.edits and record.pending and path in reported:
+                record = None
+            if record is None or record.stamp != stamp or self._racy(record):
+                record = self._changed(path, file, stamp, record)
+                self.dirty = True
+            fresh[path] = record
+        if len(fresh) != len(self.records):
+            self.dirty = True
+        self.records = fresh
+
+    def _racy(self, record: Record) -> bool:
+        """A file written in the same moment as the cache could change again without a new time stamp."""
+        return record.stamp[0] == 0
+
+    def _changed(self, path: str, file: File, stamp: tuple[int, int, int], record: Record | None) -> Record:
+        try:
+            data = self._read(path)
+        except OSError as error:
+            assert self.outcome.discovery is not None
+            self.outcome.discovery.problems.append((path, f"{path} cannot be read: {error.strerror}"))
+            return Record(stamp, b"", claimed=False)
+        self.outcome.total_bytes += len(data)
+        if record is not None and record.content == cache.digest(data):
+            return record.moved(stamp)
+        return self._analysis().look(path, file[1], stamp, data, self._dotted(path))
+
+    def _read(self, path: str) -> bytes:
+        staged = self.staged_contents.get(path)
+        if staged is not None:
+            return staged
+        handle = os.open(os.path.join(self.root, path), os.O_RDONLY)
+        try:
+            parts: list[bytes] = []
+            while part := os.read(handle, 1 << 20):
+                parts.append(part)
+            return b"".join(parts)
+        finally:
+            os.close(handle)
+
+    def _dotted(self, path: str) -> str:
+        """The import name of a file: its packages upwards as long as there is an `__init__.py`."""
+        parts = path.removesuffix(".py").split("/")
+        start = len(parts) - 1
+        while start > 0 and os.path.exists(os.path.join(self.root, *parts[:start], "__init__.py")):
+            start -= 1
+        kept = parts[start:]
+        if kept[-1] == "__init__":
+            kept.pop()
+        return ".".join(kept)
+
+    def _analysis(self) -> Analysis:
+        if self.analysis is None:
+            from shardlint.analysis import Analysis
+
+            self.analysis = Analysis(self.rows, edits=self.request.edits, prefilter=self.request.prefilter)
+        return self.analysis
+
+    def _of(self, path: str) -> list[Finding]:
+        return self.records[path].unpacked()
+
+    def _program_findings(self, known: dict[str, File], reported: set[str]) -> list[Finding]:
+        """Findings of the program rules that lie in a reported file, or that one of them causes."""
+        if not any(row["kind"] == "program" for row in self.rows):
+            return []
+        roots = [path for path, record in self.records.items() if record.root]
+        if not roots:
+            return []
+        result = self._program_result(known, roots)
+        self.outcome.not_judged += [place for place in result.not_judged if place[0] in reported]
+        return [
+            finding
+            for finding in result.findings
+            if finding.path in reported or any(place.path in reported for place in finding.related)
+        ]
+
+    def _program_result(self, known: dict[str, File], roots: list[str]) -> ProgramResult:
+        from shardlint.program_result import ProgramResult
+
+        if self.program is not None:
+            used: list[str] = self.program[1]
+            if self.program[0] == self._program_key(roots, used):
+                return ProgramResult.from_plain(self.program)
+        from shardlint.program_run import run_program
+
+        analysis = self._analysis()
+        stored = cache.load(self.facts_file) if self.request.use_cache else None
+        facts: dict[str, tuple[bytes, Any]] = stored if isinstance(stored, dict) else {}
+        facts.update({path: (self.records[path].content, value) for path, value in analysis.facts.items()})
+        valid = {p: v for p, (content, v) in facts.items() if p in self.records and self.records[p].content == content}
+        python = [path for path, file in known.items() if file[1] == "python"]
+        result, facts_after = run_program(analysis, roots, python, valid, self._read, self._dotted)
+        result.key = self._program_key(roots, result.used)
+        self.program = result.as_plain()
+        self.dirty = True
+        if self.request.use_cache and not self.request.staged:
+            cache.save(self.facts_file, {p: (self.records[p].content, v) for p, v in facts_after.items()})
+        return result
+
+    def _program_key(self, roots: list[str], used: list[str]) -> bytes:
+        """Program results hold as long as the files where they start and the files they asked for stay the same."""
+        parts: list[bytes] = []
+        for path in sorted({*roots, *used}):
+            record = self.records.get(path)
+            parts.append(path.encode("utf-8", "surrogateescape") + b"\0" + (record.content if record else b"gone"))
+        return cache.digest(b"\n".join(parts))
+
+    def _change_findings(self, reported: set[str]) -> list[Finding]:
+        rows: list[Row] = [row for row in self.rows if row["kind"] == "change"]
+        if not rows or self.git is None:
+            if self.request.base is not None and self.git is None:
+                raise GitFailed("`--base` needs a git repository, and there is none here: leave it out")
+            return []
+        from shardlint.change_run import run_changes
+
+        generated = self.session.settings.generated
+        findings = run_changes(
+            rows, self.git, self._analysis, generated, self.request.staged, self.request.base, self.request.environ
+        )
+        if not self.request.paths:
+            return findings
+        return [f for f in findings if f.path in reported or any(place.path in reported for place in f.related)]
+
+    def _count(self, known: dict[str, File], reported: set[str]) -> None:
+        outcome = self.outcome
+        for path in reported:
+            kind, record = known[path][1], self.records[path]
+            if kind == "python":
+                outcome.files += 1
+            elif record.claimed:
+                outcome.configs += 1
+            elif kind != "shell" and self.request.paths:
+                outcome.not_recognised.append(path)
+            if record.generated:
+                outcome.generated.add(path)
+        outcome.not_recognised.sort()
+        if self.analysis is not None:
+            outcome.crashes = self.analysis.crashes
+            outcome.seconds = self.analysis.seconds
+
+    def _kept(self, findings: list[Finding], reported: set[str]) -> list[Finding]:
+        """Apply severities, path ignores and suppressions; report suppressions that are idle or unknown."""
+        from shardlint.filters import Filters
+
+        on = engine_rules(self.session, self.request.choice)
+        filters = Filters(self.session.settings, self.rows, on, known_names(self.session.rows))
+        return filters.apply(findings, self.records, reported, whole=not self.request.paths)
+
+
+def _upwards(folder: str) -> list[str]:
+    """The folder and all folders above it."""
+    found = [folder]
+    while (parent := os.path.dirname(folder)) != folder:
+        folder = parent
+        found.append(folder)
+    return found

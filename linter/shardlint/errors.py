@@ -1,0 +1,56 @@
+"""Every failure that a user can meet, each with its sentence.
+
+    ShardlintError
+    ├── UsageError            the command line cannot be understood
+    ├── SettingsError         [tool.shardlint] or shardlint.toml is wrong
+    ├── PackError             a rule pack is broken
+    ├── UnreadableFile        a file named on the command line cannot be read
+    ├── UndecodableSource     the bytes of a Python file are no text in its encoding
+    ├── BaselineError         the baseline file is not one
+    ├── FixRefused            an edit cannot be written safely
+    └── GitFailed             git is needed for what was asked and did not answer
+
+`cli` turns each into one sentence on standard error and exit code 2.
+"""
+
+from __future__ import annotations
+
+
+class ShardlintError(Exception):
+    """Anything that stops a run. Its text is the sentence that the user reads."""
+
+
+class UsageError(ShardlintError):
+    """The command line cannot be understood; the text says what to type instead."""
+
+
+class SettingsError(ShardlintError):
+    """A settings file is wrong: the text names the file, the key and what is allowed."""
+
+
+class PackError(ShardlintError):
+    """A rule pack cannot be loaded: the text names the pack, the rule and what is missing."""
+
+
+class UnreadableFile(ShardlintError):
+    """A file that was named on the command line is missing or cannot be read."""
+
+
+class UndecodableSource(ShardlintError):
+    """The bytes of a Python file are no text in its encoding. The engine reports it as a finding at `line`, from 1."""
+
+    def __init__(self, sentence: str, line: int) -> None:
+        super().__init__(sentence)
+        self.line = line
+
+
+class BaselineError(ShardlintError):
+    """The baseline file cannot be read as one, or may not be written by this run."""
+
+
+class FixRefused(ShardlintError):
+    """A fix was not written, and why; the file is unchanged."""
+
+
+class GitFailed(ShardlintError):
+    """git is needed for what was asked, and it is missing or did not answer."""

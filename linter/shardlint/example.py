@@ -1,0 +1,70 @@
+"""The examples of a rule: its tests and its documentation. `# error` at the end of a line marks each finding exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+MARK = "# error"
+
+
+class Example:
+    """One example.
+
+    Args:
+        source: the text of one file, or path -> text for several files.
+        path: the name of a single file; its suffix tells its kind.
+        before, after: for change rules, the two states: path -> text.
+        model, plan, mesh: for plan rules, in the text form of `shardlint.runtime.plan`.
+        fixed: what the single file must be after the rule's fix.
+    """
+
+    expects_findings = False
+
+    def __init__(
+        self,
+        source: str | Mapping[str, str] = "",
+        *,
+        path: str = "example.py",
+        before: Mapping[str, str] | None = None,
+        after: Mapping[str, str] | None = None,
+        model: str = "",
+        plan: str = "",
+        mesh: str = "",
+        fixed: str | None = None,
+    ) -> None:
+        files = {path: source} if isinstance(source, str) else dict(source)
+        self.before = None if before is None else {name: _dedent(text) for name, text in before.items()}
+        chosen = files if after is None else after
+        self.files = {name: _dedent(text) for name, text in chosen.items()}
+        self.model = _dedent(model)
+        self.plan = _dedent(plan)
+        self.mesh = mesh
+        self.fixed = None if fixed is None else _dedent(fixed)
+
+    @property
+    def marked(self) -> set[tuple[str, int]]:
+        """The (path, line) of every `# error` mark; plan examples mark lines of the plan."""
+        texts = {"plan": self.plan} if self.plan else self.files
+        found: set[tuple[str, int]] = set()
+        for path, text in texts.items():
+            for number, line in enumerate(text.split("\n"), 1):
+                if line.rstrip().endswith(MARK):
+                    found.add((path, number))
+        return found
+
+
+class Bad(Example):
+    """Code with the defect: the rule must report exactly the marked lines."""
+
+    expects_findings = True
+
+
+class Good(Example):
+    """Healthy code that a careless rule would report: the rule must stay silent."""
+
+
+def _dedent(text: str) -> str:
+    from textwrap import dedent
+
+    body = dedent(text).strip("\n")
+    return body + "\n" if body else ""

@@ -1,0 +1,7 @@
+"""What one file and the whole program say: names, calls, guards, order, values, ranks, module trees.
+
+`README.md` beside this file has one entry for each fact: its meaning, its source, its version.
+"""
+
+VERSION = 1
+"""Raise it when the meaning or the stored form of a fact changes: cached facts of another version are dropped."""

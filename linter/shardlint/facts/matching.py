@@ -1,0 +1,138 @@
+"""Where a query matches in one file. The answer is a hit: the call, what it is, and how certain that is."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from shardlint.facts.module import Module
+from shardlint.facts.names import BY_NAME, resolve
+from shardlint.facts.values import made_from
+from shardlint.query import Both, Call, Either, InFileWith, InFunctionWith, Method, Query
+
+
+class Hit:
+    """One match: the call node, the dotted name it was matched by, the certainty of the match."""
+
+    __slots__ = ("call", "certainty", "name")
+
+    def __init__(self, call: ast.Call, name: str, certainty: float) -> None:
+        self.call = call
+        self.name = name
+        self.certainty = certainty
+
+
+def matches(module: Module, query: Query) -> Iterator[Hit]:
+    """All hits of a query in one file, in the order of the text."""
+    known = module.memo.get(("hits", query))
+    if not isinstance(known, list):
+        known = sorted(_find(module, query), key=lambda hit: (hit.call.lineno, hit.call.col_offset))
+        module.memo["hits", query] = known
+    yield from known
+
+
+def _find(module: Module, query: Query) -> Iterator[Hit]:
+    if isinstance(query, Call):
+        yield from _calls(module, query)
+    elif isinstance(query, Method):
+        yield from _methods(module, query)
+    elif isinstance(query, Either):
+        seen: set[ast.Call] = set()
+        for part in (query.first, query.second):
+            for hit in matches(module, part):
+                if hit.call not in seen:
+                    seen.add(hit.call)
+                    yield hit
+    elif isinstance(query, Both):
+        for hit in matches(module, query.first):
+            if _holds(module, hit, query.second):
+                yield hit
+
+
+def _calls(module: Module, query: Call) -> Iterator[Hit]:
+    aliases = _alias_words(module, query.words)
+    for word in (*query.words, *aliases):
+        for call in module.calls.get(word, ()):
+            found = resolve(module, call.func)
+            for name in found.names:
+                if name in query.names:
+                    yield Hit(call, name, found.certainty)
+                    break
+
+
+def _alias_words(module: Module, words: frozenset[str]) -> set[str]:
+    """Other names that one of `words` is bound to in this file: `import x as y`, `f = x.y`, `partial(x.y)`."""
+    known = module.memo.get("aliases")
+    if not isinstance(known, dict):
+        known = {}
+        for scope in module.scopes.values():
+            for name, bindings in scope.bindings.items():
+                for binding in bindings:
+                    for source in _sources(binding.target, binding.value):
+                        if source != name:
+                            known.setdefault(source, set()).add(name)
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
+                for source in _sources(None, node.value):
+                    known.setdefault(source, set()).add(node.targets[0].attr)
+        module.memo["aliases"] = known
+    found: set[str] = set()
+    frontier = set(words)
+    while frontier:
+        fresh = {alias for word in frontier for alias in known.get(word, ())} - found - words
+        found |= fresh
+        frontier = fresh
+    return found
+
+
+def _sources(target: str | None, value: ast.AST | None) -> list[str]:
+    if target is not None:
+        return [target.rpartition(".")[2]]
+    if isinstance(value, ast.Attribute):
+        return [value.attr]
+    if isinstance(value, ast.Name):
+        return [value.id]
+    if isinstance(value, ast.IfExp):
+        return [*_sources(None, value.body), *_sources(None, value.orelse)]
+    if isinstance(value, ast.BoolOp):
+        return [source for part in value.values for source in _sources(None, part)]
+    if isinstance(value, ast.Call) and value.args:
+        first = [*_sources(None, value.args[0])]
+        if len(value.args) > 1 and isinstance(value.args[1], ast.Constant) and isinstance(value.args[1].value, str):
+            first.append(value.args[1].value)
+        return first
+    return []
+
+
+def _methods(module: Module, query: Method) -> Iterator[Hit]:
+    for word in query.words:
+        for call in module.calls.get(word, ()):
+            if not isinstance(call.func, ast.Attribute):
+                continue
+            receiver = call.func.value
+            made = made_from(module, receiver)
+            owner = next((name for name in made.names if name in query.owners), None)
+            if owner is not None:
+                yield Hit(call, f"{owner}.{word}", made.certainty)
+            elif not made.names and query.named and last_part(receiver) in query.named:
+                yield Hit(call, f"*.{word}", BY_NAME)
+
+
+def last_part(node: ast.AST) -> str:
+    """The last identifier of a name: `scaler` of `self.scaler`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _holds(module: Module, hit: Hit, condition: Query) -> bool:
+    if isinstance(condition, InFileWith):
+        return next(iter(matches(module, condition.query)), None) is not None
+    if isinstance(condition, InFunctionWith):
+        home = module.function(hit.call)
+        return any(module.function(other.call) is home for other in matches(module, condition.query))
+    if isinstance(condition, Both):
+        return _holds(module, hit, condition.first) and _holds(module, hit, condition.second)
+    if isinstance(condition, Either):
+        return _holds(module, hit, condition.first) or _holds(module, hit, condition.second)
+    return any(other.call is hit.call for other in matches(module, condition))

@@ -1,0 +1,392 @@
+"""One file as the facts see it: its tree, its scopes with what they bind, its calls by name, its parents.
+
+One walk over the tree fills all of it; everything else (names, order, values, guards) is computed on demand from here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+from shardlint.finding import Span
+
+FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+SCOPES = (*FUNCTIONS, ast.ClassDef, ast.Lambda, *COMPREHENSIONS, ast.Module)
+
+
+class Binding:
+    """One place that gives a name a value.
+
+    `kind` is one of import, def, class, param, assign, annotation, augmented, for, with, except, walrus, match, delete.
+    `value` is the expression bound, `target` the dotted path of an import, `node` the statement or argument.
+    `exact` is false when `value` is only where the name comes from (a loop's iterable, one side of an unpacking).
+    """
+
+    __slots__ = ("exact", "kind", "name", "node", "target", "value")
+
+    def __init__(
+        self,
+        kind: str,
+        name: str,
+        node: ast.AST,
+        value: ast.expr | None = None,
+        target: str | None = None,
+        exact: bool = True,
+    ) -> None:
+        self.kind = kind
+        self.name = name
+        self.node = node
+        self.value = value
+        self.target = target
+        self.exact = exact
+
+
+class Scope:
+    """A region with names of its own: the module, a function, a class, a lambda, a comprehension."""
+
+    __slots__ = ("bindings", "foreign", "node", "parent", "stars")
+
+    def __init__(self, node: ast.AST, parent: Scope | None) -> None:
+        self.node = node
+        self.parent = parent
+        self.bindings: dict[str, list[Binding]] = {}
+        self.foreign: set[str] = set()
+        self.stars: list[str] = []
+
+    def bind(self, binding: Binding) -> None:
+        """Record that this scope, or the one that `global` or `nonlocal` names, binds a name."""
+        home = self
+        if binding.name in self.foreign and self.parent is not None:
+            home = self.parent
+            while home.parent is not None and not isinstance(home.node, (*FUNCTIONS, ast.Module)):
+                home = home.parent
+        home.bindings.setdefault(binding.name, []).append(binding)
+
+    @property
+    def is_function(self) -> bool:
+        """Whether the scope is a function or lambda body, whose names have an order."""
+        return isinstance(self.node, (*FUNCTIONS, ast.Lambda))
+
+
+class Module:
+    """A parsed file. `path` is relative to the project root, `dotted` its import name (`train.save`)."""
+
+    def __init__(self, path: str, text: str, tree: ast.Module, *, dotted: str = "", is_package: bool = False) -> None:
+        self.path = path
+        self.text = text
+        self.tree = tree
+        self.dotted = dotted or dotted_name(path)
+        self.is_package = is_package or path.endswith("__init__.py")
+        self.parents: dict[ast.AST, ast.AST] = {}
+        self.calls: dict[str, list[ast.Call]] = {}
+        self.scopes: dict[ast.AST, Scope] = {}
+        self.functions: list[FunctionNode] = []
+        self.memo: dict[object, object] = {}
+        _Walk(self).run()
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the file as the tokenizer counts them, without their ends."""
+        return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    def parent(self, node: ast.AST) -> ast.AST | None:
+        """The node that directly holds `node`."""
+        return self.parents.get(node)
+
+    def ancestors(self, node: ast.AST) -> Iterator[ast.AST]:
+        """The nodes around `node`, innermost first."""
+        parents = self.parents
+        at = parents.get(node)
+        while at is not None:
+            yield at
+            at = parents.get(at)
+
+    def statement(self, node: ast.AST) -> ast.stmt:
+        """The innermost statement that holds `node` (itself, when it is one)."""
+        at: ast.AST | None = node
+        while at is not None and not isinstance(at, ast.stmt):
+            at = self.parents.get(at)
+        return at if at is not None else self.tree.body[0]
+
+    def function(self, node: ast.AST) -> FunctionNode | ast.Module:
+        """The function whose body holds `node`; the module outside of any."""
+        child = node
+        for at in self.ancestors(node):
+            if isinstance(at, FUNCTIONS) and child in at.body:
+                return at
+            child = at
+        return self.tree
+
+    def scope(self, node: ast.AST) -> Scope:
+        """The scope in which a name at `node` is looked up first."""
+        child = node
+        for at in self.ancestors(node):
+            if isinstance(at, SCOPES) and (not isinstance(at, (*FUNCTIONS, ast.ClassDef)) or child in at.body):
+                return self.scopes[at]
+            child = at
+        return self.scopes[self.tree]
+
+    def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
+        """The class whose method holds `node`, if any."""
+        for at in self.ancestors(node):
+            if isinstance(at, ast.ClassDef):
+                return at
+        return None
+
+    def qualified(self, node: FunctionNode | ast.ClassDef | ast.Module) -> str:
+        """The name of a definition inside the file: `Trainer.save`; `` for the module itself."""
+        if isinstance(node, ast.Module):
+            return ""
+        names = [node.name]
+        names += [at.name for at in self.ancestors(node) if isinstance(at, (*FUNCTIONS, ast.ClassDef))]
+        return ".".join(reversed(names))
+
+    def span(self, node: ast.AST) -> Span:
+        """The exact range of a node, columns in characters."""
+        line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        end_line, end_column = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", column)
+        return Span(line, self._characters(line, column) + 1, end_line, self._characters(end_line, end_column) + 1)
+
+    def _characters(self, line: int, offset: int) -> int:
+        """ast counts columns in UTF-8 bytes; people and editors count characters."""
+        if not 0 < line <= len(self.lines):
+            return offset
+        text = self.lines[line - 1]
+        if text.isascii():
+            return offset
+        return len(text.encode("utf-8", "surrogatepass")[:offset].decode("utf-8", "replace"))
+
+    def source(self, node: ast.AST) -> str:
+        """The text of an expression as people would say it: on one line, comments dropped."""
+        return ast.unparse(node)
+
+
+def dotted_name(path: str) -> str:
+    """The import name that a path would have with every folder a package: `a/b.py` is `a.b`."""
+    stem = path[:-3] if path.endswith(".py") else path
+    stem = stem.removesuffix("/__init__")
+    return stem.replace("/", ".").strip(".")
+
+
+class _Walk:
+    """The one pass over a tree. Handlers bind names; every node gets its parent; every call its entry."""
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+        self.handlers: dict[type[ast.AST], Callable[[ast.AST, Scope], Scope]] = {
+            ast.FunctionDef: self._function,
+            ast.AsyncFunctionDef: self._function,
+            ast.ClassDef: self._class,
+            ast.Lambda: self._lambda,
+            ast.ListComp: self._inner,
+            ast.SetComp: self._inner,
+            ast.DictComp: self._inner,
+            ast.GeneratorExp: self._inner,
+            ast.Import: self._import,
+            ast.ImportFrom: self._import_from,
+            ast.Assign: self._assign,
+            ast.AnnAssign: self._annotated,
+            ast.AugAssign: self._augmented,
+            ast.For: self._for,
+            ast.AsyncFor: self._for,
+            ast.comprehension: self._comprehension,
+            ast.withitem: self._with,
+            ast.ExceptHandler: self._except,
+            ast.NamedExpr: self._walrus,
+            ast.Global: self._foreign,
+            ast.Nonlocal: self._foreign,
+            ast.Delete: self._delete,
+            ast.MatchAs: self._match,
+            ast.MatchStar: self._match,
+            ast.MatchMapping: self._match,
+            ast.Call: self._call,
+        }
+
+    def run(self) -> None:
+        module, parents = self.module, self.module.parents
+        root = Scope(module.tree, None)
+        module.scopes[module.tree] = root
+        handlers = self.handlers
+        skipped = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+        leaves = (ast.Constant, ast.Name, ast.Pass, ast.Break, ast.Continue)
+        stack: list[tuple[ast.AST, Scope]] = [(module.tree, root)]
+        pop, push = stack.pop, stack.append
+        while stack:
+            node, scope = pop()
+            handler = handlers.get(node.__class__)
+            if handler is not None:
+                scope = handler(node, scope)
+            for value in node.__dict__.values():
+                if value.__class__ is list:
+                    for item in reversed(value):
+                        if isinstance(item, ast.AST):
+                            parents[item] = node
+                            if not isinstance(item, leaves):
+                                push((item, scope))
+                elif isinstance(value, ast.AST) and not isinstance(value, skipped):
+                    parents[value] = node
+                    if not isinstance(value, leaves):
+                        push((value, scope))
+        for calls in module.calls.values():
+            calls.sort(
+                key=lambda call: (call.lineno, call.col_offset, -(call.end_lineno or 0), -(call.end_col_offset or 0))
+            )
+        module.functions.sort(key=lambda function: function.lineno)
+
+    def _open(self, node: ast.AST, parent: Scope) -> Scope:
+        inner = Scope(node, parent)
+        self.module.scopes[node] = inner
+        return inner
+
+    def _function(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, FUNCTIONS)
+        scope.bind(Binding("def", node.name, node))
+        self.module.functions.append(node)
+        inner = self._open(node, scope)
+        for statement in node.body:
+            if isinstance(statement, (ast.Global, ast.Nonlocal)):
+                inner.foreign.update(statement.names)
+        self._parameters(node.args, inner)
+        return inner
+
+    def _lambda(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.Lambda)
+        inner = self._open(node, scope)
+        self._parameters(node.args, inner)
+        return inner
+
+    def _parameters(self, args: ast.arguments, scope: Scope) -> None:
+        for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg):
+            if arg is not None:
+                scope.bind(Binding("param", arg.arg, arg))
+
+    def _class(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.ClassDef)
+        scope.bind(Binding("class", node.name, node))
+        return self._open(node, scope)
+
+    def _inner(self, node: ast.AST, scope: Scope) -> Scope:
+        return self._open(node, scope)
+
+    def _import(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.Import)
+        for alias in node.names:
+            if alias.asname:
+                scope.bind(Binding("import", alias.asname, node, target=alias.name))
+            else:
+                top = alias.name.partition(".")[0]
+                scope.bind(Binding("import", top, node, target=top))
+        return scope
+
+    def _import_from(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.ImportFrom)
+        base = self._absolute(node)
+        for alias in node.names:
+            if alias.name == "*":
+                scope.stars.append(base)
+            else:
+                path = f"{base}.{alias.name}" if base else alias.name
+                scope.bind(Binding("import", alias.asname or alias.name, node, target=path))
+        return scope
+
+    def _absolute(self, node: ast.ImportFrom) -> str:
+        if not node.level:
+            return node.module or ""
+        parts = self.module.dotted.split(".")
+        drop = node.level - 1 if self.module.is_package else node.level
+        kept = parts[: len(parts) - drop] if drop <= len(parts) else []
+        return ".".join([*kept, node.module] if node.module else kept)
+
+    def _assign(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.Assign)
+        for target in node.targets:
+            self._target(target, node, node.value, scope, "assign")
+        return scope
+
+    def _target(
+        self, target: ast.expr, node: ast.AST, value: ast.expr | None, scope: Scope, kind: str, exact: bool = True
+    ) -> None:
+        if isinstance(target, ast.Name):
+            scope.bind(Binding(kind, target.id, node, value, exact=exact))
+        elif isinstance(target, ast.Starred):
+            self._target(target.value, node, value, scope, kind, exact=False)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            pairs = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
+            for place, inner in enumerate(target.elts):
+                if pairs and isinstance(value, (ast.Tuple, ast.List)):
+                    self._target(inner, node, value.elts[place], scope, kind, exact)
+                else:
+                    self._target(inner, node, value, scope, kind, exact=False)
+
+    def _annotated(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.AnnAssign)
+        if isinstance(node.target, ast.Name):
+            scope.bind(Binding("annotation" if node.value is None else "assign", node.target.id, node, node.value))
+        return scope
+
+    def _augmented(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.AugAssign)
+        if isinstance(node.target, ast.Name):
+            scope.bind(Binding("augmented", node.target.id, node, node.value, exact=False))
+        return scope
+
+    def _for(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, (ast.For, ast.AsyncFor))
+        self._target(node.target, node, node.iter, scope, "for", exact=False)
+        return scope
+
+    def _comprehension(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.comprehension)
+        self._target(node.target, node, node.iter, scope, "for", exact=False)
+        return scope
+
+    def _with(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.withitem)
+        if node.optional_vars is not None:
+            statement = self.module.parents[node]
+            self._target(node.optional_vars, statement, node.context_expr, scope, "with")
+        return scope
+
+    def _except(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.ExceptHandler)
+        if node.name:
+            scope.bind(Binding("except", node.name, node, node.type, exact=False))
+        return scope
+
+    def _walrus(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.NamedExpr)
+        home = scope
+        while isinstance(home.node, COMPREHENSIONS) and home.parent is not None:
+            home = home.parent
+        home.bind(Binding("walrus", node.target.id, node, node.value))
+        return scope
+
+    def _foreign(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, (ast.Global, ast.Nonlocal))
+        scope.foreign.update(node.names)
+        return scope
+
+    def _delete(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.Delete)
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                scope.bind(Binding("delete", target.id, node))
+        return scope
+
+    def _match(self, node: ast.AST, scope: Scope) -> Scope:
+        name = node.rest if isinstance(node, ast.MatchMapping) else getattr(node, "name", None)
+        if isinstance(name, str):
+            scope.bind(Binding("match", name, node, exact=False))
+        return scope
+
+    def _call(self, node: ast.AST, scope: Scope) -> Scope:
+        assert isinstance(node, ast.Call)
+        func = node.func
+        if isinstance(func, ast.Attribute):
+            self.module.calls.setdefault(func.attr, []).append(node)
+        elif isinstance(func, ast.Name):
+            self.module.calls.setdefault(func.id, []).append(node)
+        return scope

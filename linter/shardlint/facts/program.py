@@ -1,0 +1,198 @@
+"""The whole program, on demand: which file defines a name, and what its functions do.
+
+A file is parsed only when a trace of one of its functions is asked for and not stored. What is stored is plain: imports,
+definitions, base classes and the traces built so far, keyed by the content of the file.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from shardlint.facts.module import Module
+from shardlint.facts.names import resolve
+from shardlint.facts.trace import Trace, trace
+
+Stored = dict[str, Any]
+"""imports: name -> dotted target; stars: modules; classes: qualified name -> base names; functions: names; traces."""
+
+
+class FileFacts:
+    """The facts of one file that other files ask for."""
+
+    def __init__(
+        self, path: str, stored: Stored | None, load: Callable[[], Module | None], asked: frozenset[str]
+    ) -> None:
+        self.path = path
+        self._load = load
+        self._asked = asked
+        self._module: Module | None = None
+        self._tried = False
+        if stored is None:
+            stored = self._outline()
+        self.stored = stored
+
+    @property
+    def module(self) -> Module | None:
+        """The parsed file; None when it does not parse."""
+        if not self._tried:
+            self._tried = True
+            self._module = self._load()
+        return self._module
+
+    def _outline(self) -> Stored:
+        module = self.module
+        stored: Stored = {"imports": {}, "stars": [], "classes": {}, "functions": [], "traces": {}}
+        if module is None:
+            return stored
+        root = module.scopes[module.tree]
+        for name, bindings in root.bindings.items():
+            targets = [binding.target for binding in bindings if binding.kind == "import" and binding.target]
+            if targets:
+                stored["imports"][name] = targets[0]
+        stored["stars"] = list(root.stars)
+        for node in module.scopes:
+            if isinstance(node, ast.ClassDef):
+                bases = [name for base in node.bases for name in resolve(module, base).names]
+                stored["classes"][module.qualified(node)] = bases
+        stored["functions"] = [module.qualified(function) for function in module.functions]
+        return stored
+
+    def trace(self, qualified: str) -> Trace | None:
+        """The trace of a function by its name in the file; the empty name is the module's own body."""
+        traces = self.stored["traces"]
+        if qualified in traces:
+            found: Trace = traces[qualified]
+            return found
+        if qualified and qualified not in self.stored["functions"]:
+            return None
+        module = self.module
+        if module is None:
+            return None
+        owner = self._owner(module, qualified)
+        built = trace(module, owner, self._asked) if owner is not None else ()
+        traces[qualified] = built
+        return built
+
+    def _owner(self, module: Module, qualified: str) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Module | None:
+        if not qualified:
+            return module.tree
+        named = [function for function in module.functions if module.qualified(function) == qualified]
+        return named[-1] if named else None
+
+
+class Program:
+    """All Python files of the project. `read(path)` gives the module of a path, or None when it cannot be parsed."""
+
+    def __init__(
+        self,
+        paths: Iterable[str],
+        read: Callable[[str], Module | None],
+        asked: frozenset[str],
+        stored: Callable[[str], Stored | None] | None = None,
+    ) -> None:
+        self._read = read
+        self._asked = asked
+        self._stored = stored or (lambda _path: None)
+        self._files: dict[str, FileFacts] = {}
+        self._paths = sorted(paths)
+        self._by_name: dict[str, str] | None = None
+
+    @property
+    def used(self) -> list[str]:
+        """The paths whose facts were asked for."""
+        return sorted(self._files)
+
+    def file(self, path: str) -> FileFacts:
+        """The facts of one file."""
+        known = self._files.get(path)
+        if known is None:
+            known = FileFacts(path, self._stored(path), lambda: self._read(path), self._asked)
+            self._files[path] = known
+        return known
+
+    def path_of(self, dotted: str) -> str | None:
+        """The file of a module by its import name. A folder above the package is not part of it."""
+        if self._by_name is None:
+            self._by_name = import_names(self._paths)
+        return self._by_name.get(dotted)
+
+    def find(self, name: str, depth: int = 0) -> tuple[str, str] | None:
+        """The file and the name inside it of a function by its dotted name, through re-exports and base classes."""
+        parts = name.split(".")
+        for cut in range(len(parts) - 1, 0, -1):
+            path = self.path_of(".".join(parts[:cut]))
+            if path is not None:
+                return self._inside(path, ".".join(parts[cut:]), depth)
+        return None
+
+    def _inside(self, path: str, rest: str, depth: int) -> tuple[str, str] | None:
+        stored = self.file(path).stored
+        if rest in stored["functions"]:
+            return path, rest
+        if depth > 6:
+            return None
+        head, _, tail = rest.partition(".")
+        if head in stored["imports"] and head not in stored["classes"]:
+            target = stored["imports"][head]
+            return self.find(f"{target}.{tail}" if tail else target, depth + 1)
+        owner, _, method = rest.rpartition(".")
+        if owner in stored["classes"]:
+            for base in stored["classes"][owner]:
+                found = self.find(f"{base}.{method}", depth + 1)
+                if found is not None:
+                    return found
+        if rest in stored["classes"]:
+            return self._inside(path, f"{rest}.__init__", depth + 1)
+        for star in stored["stars"]:
+            found = self.find(f"{star}.{rest}", depth + 1)
+            if found is not None:
+                return found
+        return None
+
+    def external(self, name: str, depth: int = 0) -> str:
+        """The name behind a re-export of this project: `mylib.comm.all_reduce` may be torch's own."""
+        parts = name.split(".")
+        for cut in range(len(parts) - 1, 0, -1):
+            path = self.path_of(".".join(parts[:cut]))
+            if path is None:
+                continue
+            stored = self.file(path).stored
+            head, tail = parts[cut], parts[cut + 1 :]
+            if head in stored["imports"] and head not in stored["functions"] and depth < 6:
+                return self.external(".".join([stored["imports"][head], *tail]), depth + 1)
+            return name
+        return name
+
+
+def import_names(paths: Iterable[str]) -> dict[str, str]:
+    """Import name -> path. The package root is the outermost folder of an unbroken chain of `__init__.py`.
+
+    A script beside others is also known by its bare name, as Python finds it when it runs from that folder.
+    """
+    known = set(paths)
+    names: dict[str, str] = {}
+    for path in sorted(known):
+        parts = path.removesuffix(".py").split("/")
+        if parts[-1] == "__init__":
+            parts.pop()
+        names.setdefault(".".join(parts), path)
+    for path in sorted(known):
+        dotted = package_name(path, known)
+        if dotted:
+            names.setdefault(dotted, path)
+    return names
+
+
+def package_name(path: str, known: set[str] | frozenset[str]) -> str:
+    """The import name of a path: its packages and its stem, folders without `__init__.py` left out."""
+    parts = path.removesuffix(".py").split("/")
+    folders, stem = parts[:-1], parts[-1]
+    start = len(folders)
+    while start > 0 and "/".join([*folders[:start], "__init__.py"]) in known:
+        start -= 1
+    kept = folders[start:]
+    if stem != "__init__":
+        kept = [*kept, stem]
+    return ".".join(kept)

@@ -1,0 +1,61 @@
+"""From what rules said to what is shown: severities, ignored paths, suppressions, and the state of suppressions."""
+
+from __future__ import annotations
+
+from shardlint.finding import Finding
+from shardlint.suppress import Suppressions, settings_hide, unknown_findings, unpack_suppressions, unused_findings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from shardlint.record import Record
+    from shardlint.session import Row
+    from shardlint.settings import Settings
+
+
+class Filters:
+    """The filters of one run. `engine` holds the engine's own rules that are on, `known` every name there is."""
+
+    def __init__(self, settings: Settings, rows: list[Row], engine: frozenset[str], known: frozenset[str]) -> None:
+        self.settings = settings
+        self.engine = engine
+        self.known = known
+        self.active = frozenset(name for row in rows for name in (row["name"], row["family"]))
+
+    def apply(
+        self, findings: Iterable[Finding], records: dict[str, Record], reported: set[str], *, whole: bool
+    ) -> list[Finding]:
+        """The findings to show. Comments are read from the record of each finding's file."""
+        comments = {
+            path: unpack_suppressions(records[path].suppressions) for path in reported if records[path].suppressions
+        }
+        kept = [finding for finding in findings if not self._hidden(finding, comments, records)]
+        for path, suppressions in sorted(comments.items()):
+            if "unused-suppression" in self.engine:
+                kept += unused_findings(path, suppressions, self.active)
+            if "unknown-suppression" in self.engine:
+                kept += unknown_findings(path, suppressions, self.known)
+        return [self._graded(finding) for finding in kept]
+
+    def _hidden(self, finding: Finding, comments: dict[str, Suppressions], records: dict[str, Record]) -> bool:
+        if finding.family == "engine" and finding.rule not in self.engine:
+            return True
+        for _, regexes, names in self.settings.per_file_ignores:
+            if (finding.rule in names or finding.family in names or "ALL" in names) and _matches(regexes, finding.path):
+                return True
+        if self.settings.suppress and settings_hide(finding, self.settings.suppress) is not None:
+            return True
+        if finding.path not in comments and finding.path in records and records[finding.path].suppressions:
+            comments[finding.path] = unpack_suppressions(records[finding.path].suppressions)
+        return finding.path in comments and comments[finding.path].hides(finding)
+
+    def _graded(self, finding: Finding) -> Finding:
+        severity = self.settings.severity.get(finding.rule)
+        return finding if severity is None or severity == finding.severity else finding.replace(severity=severity)
+
+
+def _matches(regexes: tuple[tuple[bool, str], ...], path: str) -> bool:
+    from shardlint.discover import matcher
+
+    return matcher(regexes)(path)

@@ -1,0 +1,87 @@
+"""The program rules over a whole program: from the files with rank tests to whatever their functions call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+from shardlint.analysis import Analysis, parse
+from shardlint.errors import UndecodableSource
+from shardlint.facts.divergence import Split, splits
+from shardlint.facts.divergent import Divergent
+from shardlint.facts.module import Module
+from shardlint.facts.program import Program, Stored
+from shardlint.finding import Finding
+from shardlint.program_result import ProgramResult
+from shardlint.query import Divergence
+from shardlint.rule import ProgramRule
+from shardlint.source import decode
+
+
+def run_program(
+    analysis: Analysis,
+    roots: Iterable[str],
+    paths: Iterable[str],
+    facts: Mapping[str, Stored],
+    read: Callable[[str], bytes],
+    dotted: Callable[[str], str],
+) -> tuple[ProgramResult, dict[str, Stored]]:
+    """Judge every divergence that starts in one of `roots`.
+
+    Args:
+        paths: all Python files of the project.
+        facts: stored facts that are still valid, by path.
+        read, dotted: the bytes and the import name of a path.
+    """
+
+    def load(path: str) -> Module | None:
+        try:
+            source = decode(read(path))
+        except (UndecodableSource, OSError):
+            return None
+        tree = parse(source.text)
+        return None if isinstance(tree, SyntaxError) else Module(path, source.text, tree, dotted=dotted(path))
+
+    program = Program(paths, load, analysis.asked, facts.get)
+    judge = _Judge(analysis, program, read)
+    for path in sorted(roots):
+        judge.file(path)
+    stored = {path: program.file(path).stored for path in program.used}
+    return ProgramResult(sorted(judge.findings), program.used, sorted(judge.not_judged)), stored
+
+
+class _Judge:
+    def __init__(self, analysis: Analysis, program: Program, read: Callable[[str], bytes]) -> None:
+        self.analysis = analysis
+        self.program = program
+        self.read = read
+        self.findings: list[Finding] = []
+        self.not_judged: set[tuple[str, str, int, str]] = set()
+        self._lines: dict[str, list[str]] = {}
+
+    def file(self, path: str) -> None:
+        ranked: list[str] = self.program.file(path).stored.get("ranked", [])
+        for row in self.analysis.rows:
+            if row["kind"] != "program":
+                continue
+            rule = self.analysis.rule(row)
+            assert isinstance(rule, ProgramRule)
+            assert isinstance(rule.suspects, Divergence)
+            try:
+                for function in ranked:
+                    for split in splits(self.program, path, function, rule.suspects.effect):
+                        self._judge(rule, split)
+            except Exception:
+                self.analysis.crashed(row, path)
+
+    def _judge(self, rule: ProgramRule, split: Split) -> None:
+        if split.there.unknown:
+            reason = f"`{split.guard.text}` parts the ranks, and a call on the other side is not known"
+            self.not_judged.add((split.path, split.function, split.guard.span[0], reason))
+        self.findings += rule.judge(Divergent(split, rule.voice, self._line(split)))
+
+    def _line(self, split: Split) -> str:
+        path, span, _ = split.first.place
+        if path not in self._lines:
+            self._lines[path] = decode(self.read(path)).lines
+        lines = self._lines[path]
+        return lines[span[0] - 1] if span[0] <= len(lines) else ""

@@ -1,0 +1,162 @@
+"""What a rule looks for, as data: calls by resolved name, methods by the class of their receiver, divergences, scalars.
+
+A query says two things: `needs`, the words without which no file can match (the prefilter is made of them), and, through
+`facts.matching`, where it matches. Queries are combined with `&` (a condition more) and `|` (a place more).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shardlint.facts.effects import Effects
+
+Needs = tuple[object, ...]
+"""A condition on the bytes of a file: ("word", w) | ("all", needs, ...) | ("any", needs, ...) | ("rank",)."""
+
+RANK = "rank"
+"""The guard of a `Divergence`: a condition that differs between ranks."""
+
+
+class Query:
+    """The base of all queries."""
+
+    def needs(self) -> Needs:
+        """The words that a file must hold for the query to match in it."""
+        raise NotImplementedError
+
+    def __and__(self, other: Query) -> Query:
+        return Both(self, other)
+
+    def __or__(self, other: Query) -> Query:
+        return Either(self, other)
+
+
+class Both(Query):
+    """Places where `first` matches and `second`, a condition, holds."""
+
+    def __init__(self, first: Query, second: Query) -> None:
+        self.first = first
+        self.second = second
+
+    def needs(self) -> Needs:
+        return ("all", self.first.needs(), self.second.needs())
+
+
+class Either(Query):
+    """Places where one of two queries matches."""
+
+    def __init__(self, first: Query, second: Query) -> None:
+        self.first = first
+        self.second = second
+
+    def needs(self) -> Needs:
+        return ("any", self.first.needs(), self.second.needs())
+
+
+class Call(Query):
+    """Calls of functions or classes by their dotted names: `Call("torch.load")`. Aliases and imports are resolved."""
+
+    def __init__(self, *names: str) -> None:
+        self.names = frozenset(names)
+        self.words = frozenset(name.rpartition(".")[2] for name in names)
+
+    def needs(self) -> Needs:
+        return _dotted(self.names)
+
+
+class Method(Query):
+    """Calls of a method on a receiver made from, or annotated as, one of `owners`.
+
+    `named`: last parts of receivers (`scaler` of `self.scaler`) that are believed by name alone, with certainty 0.6,
+    when nothing is known about their class.
+    """
+
+    def __init__(self, owners: str | Iterable[str], *methods: str, named: Iterable[str] = ()) -> None:
+        self.owners = frozenset([owners] if isinstance(owners, str) else owners)
+        self.methods = frozenset(methods)
+        self.words = self.methods
+        self.named = frozenset(named)
+
+    def needs(self) -> Needs:
+        method = ("any", *(("word", word) for word in sorted(self.methods)))
+        if self.named:
+            owner: Needs = ("any", _dotted(self.owners), *(("word", word) for word in sorted(self.named)))
+        else:
+            owner = _dotted(self.owners)
+        return ("all", method, owner)
+
+
+class InFunctionWith(Query):
+    """A condition: the function that holds the place also holds a match of `query`."""
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+
+    def needs(self) -> Needs:
+        return self.query.needs()
+
+
+class InFileWith(Query):
+    """A condition: the file that holds the place also holds a match of `query`."""
+
+    def __init__(self, query: Query) -> None:
+        self.query = query
+
+    def needs(self) -> Needs:
+        return self.query.needs()
+
+
+class Divergence(Query):
+    """Places where a guard parts the ranks and only some of them issue an effect: for program rules."""
+
+    def __init__(self, guard: str, effect: Effects) -> None:
+        self.guard = guard
+        self.effect = effect
+
+    def needs(self) -> Needs:
+        """Only the guard must stand in the file: the collective may be in another one."""
+        return (self.guard,)
+
+
+class Scalars(Query):
+    """Plain scalars of documents whose text matches a regular expression in full: for config rules."""
+
+    def __init__(self, pattern: str, *, kinds: Iterable[str] = ("yaml",), words: Iterable[str] = ()) -> None:
+        self.pattern = pattern
+        self.kinds = frozenset(kinds)
+        self.extra = tuple(words)
+
+    def needs(self) -> Needs:
+        return ("any", *(("word", word) for word in self.extra)) if self.extra else ("all",)
+
+
+class ChangedFiles(Query):
+    """Files that a change touches, by the ends of their names: for change rules. `generated` asks for generated ones only."""
+
+    def __init__(self, *suffixes: str, generated: bool = False) -> None:
+        self.suffixes = suffixes
+        self.generated = generated
+
+    def needs(self) -> Needs:
+        return ("all",)
+
+
+class PlanEntries(Query):
+    """Every pattern of a parallel plan: for plan rules."""
+
+    def needs(self) -> Needs:
+        return ("all",)
+
+
+def _dotted(names: Iterable[str]) -> Needs:
+    """A dotted name can only be resolved in a file that spells each of its parts somewhere."""
+    groups: dict[str, set[str]] = {}
+    for name in names:
+        package, _, last = name.rpartition(".")
+        groups.setdefault(package, set()).add(last)
+    choices: list[Needs] = []
+    for package, lasts in sorted(groups.items()):
+        parts = [part for part in package.split(".") if part and part not in ("builtins", "*")]
+        ends: Needs = ("any", *(("word", last) for last in sorted(lasts)))
+        choices.append(("all", *(("word", part) for part in parts), ends))
+    return ("any", *choices)

@@ -1,0 +1,63 @@
+"""How a rule writes a fix: it says what to change, the ranges and the syntax are worked out here."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from shardlint.finding import Span, TextEdit
+
+if TYPE_CHECKING:
+    from shardlint.configs.site import Scalar
+    from shardlint.facts.site import Expression, Site
+
+
+class Edit:
+    """Collects the text edits of one fix, all in the finding's own file."""
+
+    def __init__(self) -> None:
+        self.edits: list[TextEdit] = []
+
+    def replace(self, place: Expression | Scalar, text: str) -> None:
+        """Replace an expression, or a scalar of a document, by `text`."""
+        self.edits.append(TextEdit(place.span, text))
+
+    def set_argument(self, call: Site, keyword: str, text: str) -> None:
+        """Give a call the keyword argument `keyword=text`, in place of the one that it has."""
+        import libcst as cst
+
+        from shardlint.syntax.nodes import code
+
+        given = call.argument(keyword)
+        if given is not None:
+            self.replace(given, text)
+            return
+        node = call.node
+        argument = cst.Arg(
+            keyword=cst.Name(keyword),
+            value=cst.parse_expression(text),
+            equal=cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace("")),
+        )
+        arguments = list(node.args)
+        if arguments:
+            last = arguments[-1]
+            comma = last.comma
+            if isinstance(comma, cst.MaybeSentinel):
+                arguments[-1] = last.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
+            else:
+                spread = arguments[-2].comma if len(arguments) > 1 else comma
+                inner = spread if isinstance(spread, cst.Comma) and spread is not comma else None
+                before = inner.whitespace_after if inner is not None else node.whitespace_before_args
+                if isinstance(before, cst.SimpleWhitespace) and not before.value:
+                    before = cst.SimpleWhitespace(" ")
+                arguments[-1] = last.with_changes(comma=cst.Comma(whitespace_after=before))
+                argument = argument.with_changes(comma=comma)
+        self.edits.append(TextEdit(call.span, code(node.with_changes(args=[*arguments, argument]))))
+
+    def insert_before(self, statement: ast.stmt, text: str, call: Site) -> None:
+        """Insert a statement on a line of its own before `statement`, with its indentation."""
+        line = statement.lineno
+        if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and statement.decorator_list:
+            line = min(decorator.lineno for decorator in statement.decorator_list)
+        indent = call.module.lines[line - 1][: statement.col_offset]
+        self.edits.append(TextEdit(Span(line, 1, line, 1), f"{indent}{text}\n"))

@@ -1,0 +1,34 @@
+"""The LibCST node of a site. Only the text of the expression is parsed: LibCST costs ten times what `ast` does."""
+
+from __future__ import annotations
+
+import ast
+
+import libcst as cst
+
+from shardlint.facts.module import Module
+
+parsed_bytes = 0
+"""Bytes handed to LibCST in this process; `check --timings` prints it, and a benchmark bounds it."""
+
+
+def segment(module: Module, node: ast.expr) -> str:
+    """The exact text of an expression."""
+    found = ast.get_source_segment(module.text, node)
+    return found if found is not None else ast.unparse(node)
+
+
+def call_node(module: Module, call: ast.Call) -> cst.Call:
+    """The LibCST node of a call expression."""
+    global parsed_bytes
+    text = segment(module, call)
+    parsed_bytes += len(text)
+    # Parentheses let an expression that spans lines inside of brackets stand alone.
+    outer = cst.parse_expression(f"({text})" if "\n" in text else text)
+    assert isinstance(outer, cst.Call), f"{module.path}:{call.lineno}: a call parsed as {type(outer).__name__}"
+    return outer.with_changes(lpar=(), rpar=()) if "\n" in text else outer
+
+
+def code(node: cst.CSTNode) -> str:
+    """The text of a node."""
+    return cst.Module(body=()).code_for_node(node)

@@ -1,0 +1,246 @@
+"""The hooks that pre-commit users install, driven by the real pre-commit and real commits."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHIPPED = ("linter", "rules", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
+
+GUARDED_SAVE = """\
+import torch.distributed as dist
+import torch.distributed.checkpoint as dcp
+
+
+def save(state, path):
+    if dist.get_rank() == 0:
+        dcp.save(state, checkpoint_id=path)
+"""
+SAVE_ON_EVERY_RANK = """\
+import torch.distributed.checkpoint as dcp
+
+
+def save(state, path):
+    dcp.save(state, checkpoint_id=path)
+"""
+UNSAFE_LOAD = """\
+import torch
+
+
+def load(path):
+    return torch.load(path, weights_only=False)
+"""
+READS_CONFIG = """\
+import yaml
+
+with open("configs/sft.yaml") as text:
+    config = yaml.safe_load(text)
+"""
+TEXT_RATE = "optim:\n  lr: 1e-5\n"
+
+# One worker runs all of these, because pip builds the environment of the hooks once for each.
+pytestmark = [pytest.mark.network, pytest.mark.xdist_group("hooks")]
+
+
+class Outcome(NamedTuple):
+    code: int
+    output: str
+
+
+class Checkout:
+    """A git repository in a temporary folder, out of reach of the user's git settings."""
+
+    def __init__(self, root: Path, store: Path) -> None:
+        self.root = root
+        keep = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PRE_COMMIT"))}
+        who = {
+            f"GIT_{role}_{field}": "test@localhost" for role in ("AUTHOR", "COMMITTER") for field in ("NAME", "EMAIL")
+        }
+        alone = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "PRE_COMMIT_HOME": str(store)}
+        self.environment = keep | who | alone
+        root.mkdir(parents=True, exist_ok=True)
+        self.git("init", "--quiet", "--initial-branch=main")
+
+    def run(self, *command: str) -> Outcome:
+        done = subprocess.run(
+            command,
+            cwd=self.root,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        return Outcome(done.returncode, done.stdout)
+
+    def git(self, *arguments: str) -> str:
+        done = self.run("git", *arguments)
+        assert done.code == 0, done.output
+        return done.output.strip()
+
+    def pre_commit(self, *arguments: str) -> Outcome:
+        return self.run(sys.executable, "-m", "pre_commit", *arguments)
+
+    def write(self, path: str, text: str) -> None:
+        (self.root / path).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / path).write_text(text, encoding="utf-8")
+
+    def read(self, path: str) -> str:
+        return (self.root / path).read_text(encoding="utf-8")
+
+    def stage(self, path: str, text: str) -> None:
+        self.write(path, text)
+        self.git("add", path)
+
+    def commit(self) -> Outcome:
+        return self.run("git", "commit", "--quiet", "--message", "change")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where pre-commit keeps the environments of hooks: one for all tests here, so it is built once."""
+    return tmp_path_factory.mktemp("pre-commit")
+
+
+@pytest.fixture(scope="module")
+def hooks(tmp_path_factory: pytest.TempPathFactory, store: Path) -> Checkout:
+    """A commit of what is shipped, with the changes in the work tree that are not committed yet."""
+    repo = Checkout(tmp_path_factory.mktemp("shardlint"), store)
+    for name in SHIPPED:
+        here = ROOT / name
+        if here.is_dir():
+            shutil.copytree(here, repo.root / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(here, repo.root / name)
+    repo.git("add", ".")
+    assert repo.commit().code == 0
+    return repo
+
+
+def training_repo(root: Path, hooks: Checkout, hook: str, *, installed: bool = True) -> Checkout:
+    """A repository with a first commit, whose further commits one hook checks."""
+    repo = Checkout(root, Path(hooks.environment["PRE_COMMIT_HOME"]))
+    revision = hooks.git("rev-parse", "HEAD")
+    repo.stage("save.py", SAVE_ON_EVERY_RANK)
+    repo.stage(
+        ".pre-commit-config.yaml",
+        f"repos:\n  - repo: {hooks.root.as_uri()}\n    rev: {revision}\n    hooks:\n      - id: {hook}\n",
+    )
+    assert repo.commit().code == 0
+    if installed:
+        assert repo.pre_commit("install").code == 0
+    return repo
+
+
+@pytest.fixture
+def repo(tmp_path: Path, hooks: Checkout) -> Checkout:
+    return training_repo(tmp_path / "repo", hooks, "shardlint")
+
+
+@pytest.fixture
+def fixed_repo(tmp_path: Path, hooks: Checkout) -> Checkout:
+    return training_repo(tmp_path / "repo", hooks, "shardlint-fix")
+
+
+def test_commit_with_a_violation_is_rejected_and_says_why(repo: Checkout) -> None:
+    before = repo.git("rev-parse", "HEAD")
+    repo.stage("save.py", GUARDED_SAVE)
+
+    outcome = repo.commit()
+
+    assert outcome.code != 0
+    assert "save.py:7:9" in outcome.output
+    assert "rank-guarded-checkpoint" in outcome.output
+    assert repo.git("rev-parse", "HEAD") == before
+
+
+def test_clean_commit_passes(repo: Checkout) -> None:
+    repo.stage("load.py", "import torch\n\n\ndef load(path):\n    return torch.load(path, weights_only=True)\n")
+
+    outcome = repo.commit()
+
+    assert outcome.code == 0, outcome.output
+    assert "Passed" in outcome.output
+
+
+def test_violation_that_is_not_staged_does_not_stop_the_commit(repo: Checkout) -> None:
+    repo.stage("save.py", SAVE_ON_EVERY_RANK + "\n\nSTEPS = 100\n")
+    repo.write("save.py", GUARDED_SAVE)
+
+    outcome = repo.commit()
+
+    assert outcome.code == 0, outcome.output
+    assert repo.read("save.py") == GUARDED_SAVE
+
+
+def test_staged_violation_is_rejected_though_the_work_tree_is_clean(repo: Checkout) -> None:
+    repo.stage("save.py", GUARDED_SAVE)
+    repo.write("save.py", SAVE_ON_EVERY_RANK)
+
+    outcome = repo.commit()
+
+    assert outcome.code != 0
+    assert "rank-guarded-checkpoint" in outcome.output
+    assert repo.read("save.py") == SAVE_ON_EVERY_RANK
+
+
+def test_all_files_are_checked_when_nothing_is_staged(repo: Checkout) -> None:
+    repo.stage("save.py", GUARDED_SAVE)
+    repo.git("commit", "--quiet", "--no-verify", "--message", "unchecked")
+
+    outcome = repo.pre_commit("run", "--all-files")
+
+    assert outcome.code != 0
+    assert "rank-guarded-checkpoint" in outcome.output
+
+
+def test_config_with_a_violation_is_rejected(repo: Checkout) -> None:
+    repo.stage("configs/sft.yaml", TEXT_RATE)
+    repo.stage("train.py", READS_CONFIG)
+
+    outcome = repo.commit()
+
+    assert outcome.code != 0
+    assert "configs/sft.yaml:2" in outcome.output
+    assert "yaml-float-is-string" in outcome.output
+
+
+def test_fix_hook_rewrites_the_file_and_rejects_the_commit_once(fixed_repo: Checkout) -> None:
+    fixed_repo.stage("load.py", UNSAFE_LOAD)
+
+    first = fixed_repo.commit()
+    after = fixed_repo.read("load.py")
+    fixed_repo.git("add", "load.py")
+    second = fixed_repo.commit()
+
+    assert first.code != 0
+    assert "files were modified by this hook" in first.output
+    assert after == UNSAFE_LOAD.replace("weights_only=False", "weights_only=True")
+    assert second.code == 0, second.output
+
+
+def test_fix_hook_rewrites_a_config(fixed_repo: Checkout) -> None:
+    fixed_repo.stage("configs/sft.yaml", TEXT_RATE)
+    fixed_repo.stage("train.py", READS_CONFIG)
+
+    outcome = fixed_repo.commit()
+
+    assert outcome.code != 0
+    assert fixed_repo.read("configs/sft.yaml") == "optim:\n  lr: 1.0e-5\n"
+
+
+def test_try_repo_reports_a_violation_before_anything_is_installed(tmp_path: Path, hooks: Checkout) -> None:
+    repo = training_repo(tmp_path / "repo", hooks, "shardlint", installed=False)
+    repo.stage("save.py", GUARDED_SAVE)
+
+    outcome = repo.pre_commit("try-repo", str(hooks.root), "shardlint", "--verbose")
+
+    assert outcome.code != 0
+    assert "rank-guarded-checkpoint" in outcome.output
