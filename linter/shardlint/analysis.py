@@ -9,6 +9,7 @@ from typing import Any
 from shardlint.changes.generated import generated_header
 from shardlint.configs.document import BrokenDocument, Document, read_document
 from shardlint.configs.site import scalars
+from shardlint.environment import Environment
 from shardlint.errors import UndecodableSource
 from shardlint.facts.matching import matches
 from shardlint.facts.module import Module
@@ -40,11 +41,46 @@ class Crash:
         self.detail = detail
 
 
+class Suspect:
+    """A file that some rule can fire in: `rows` are the local or config rules that can, `program` the program rules."""
+
+    __slots__ = ("claimed", "content", "data", "kind", "path", "program", "rows", "stamp")
+
+    def __init__(
+        self,
+        path: str,
+        kind: str,
+        stamp: tuple[int, int, int],
+        content: bytes,
+        data: bytes,
+        rows: tuple[Row, ...],
+        program: tuple[Row, ...],
+        *,
+        claimed: bool = True,
+    ) -> None:
+        self.path = path
+        self.kind = kind
+        self.stamp = stamp
+        self.content = content
+        self.data = data
+        self.rows = rows
+        self.program = program
+        self.claimed = claimed
+
+
 class Analysis:
     """Looks at files with a set of rules. `edits` asks for the edits of fixes, `prefilter` can be turned off for tests."""
 
-    def __init__(self, rows: list[Row], *, edits: bool = False, prefilter: bool = True) -> None:
+    def __init__(
+        self,
+        rows: list[Row],
+        *,
+        environment: Environment | None = None,
+        edits: bool = False,
+        prefilter: bool = True,
+    ) -> None:
         self.rows = rows
+        self.environment = environment or Environment({})
         self.edits = edits
         self.prefilter = prefilter
         self.asked = frozenset(word for row in rows for word in row["words"])
@@ -60,44 +96,56 @@ class Analysis:
             self._rules[name] = make(row)
         return self._rules[name]
 
-    def look(self, path: str, kind: str, stamp: tuple[int, int, int], data: bytes, dotted: str = "") -> Record:
-        """The record of one file. Facts for program rules are left in `facts`."""
+    def sift(self, path: str, kind: str, stamp: tuple[int, int, int], data: bytes) -> Record | Suspect:
+        """The record of a file that no rule can fire in, or the file as a suspect that must be looked at."""
         content = content_hash(data)
+        marked = b"shardlint:" in data
         if kind == "python":
-            return self._python(path, stamp, content, data, dotted)
-        if kind in DOCUMENTS:
-            return self._document(path, kind, stamp, content, data)
-        return self._plain(path, kind, stamp, content, data)
-
-    def _plain(self, path: str, kind: str, stamp: tuple[int, int, int], content: bytes, data: bytes) -> Record:
-        kept = read_suppressions(kind, data.decode("utf-8", "replace")).pack() if b"shardlint:" in data else ()
-        return Record(stamp, content, suppressions=kept, claimed=False)
-
-    def _python(self, path: str, stamp: tuple[int, int, int], content: bytes, data: bytes, dotted: str) -> Record:
-        if generated_header(data) is not None:
-            return Record(stamp, content, generated=True)
+            if generated_header(data) is not None:
+                return Record(stamp, content, generated=True)
+            words = Words(data)
+            local = tuple(r for r in self.rows if r["kind"] == "local" and self._passes(r, words))
+            program = tuple(r for r in self.rows if r["kind"] == "program" and self._passes(r, words))
+            if not local and not program and not marked:
+                return Record(stamp, content)
+            return Suspect(path, kind, stamp, content, data, local, program)
+        readers = tuple(r for r in self.rows if r["kind"] == "config" and kind in r["documents"])
         words = Words(data)
-        local = [row for row in self.rows if row["kind"] == "local" and self._passes(row, words)]
-        program = [row for row in self.rows if row["kind"] == "program" and self._passes(row, words)]
-        if not local and not program and b"shardlint:" not in data:
-            return Record(stamp, content)
+        wanted = tuple(r for r in readers if self._passes(r, words))
+        if not wanted and not marked:
+            return Record(stamp, content, claimed=bool(readers))
+        return Suspect(path, kind, stamp, content, data, wanted, (), claimed=bool(readers))
+
+    def look(self, suspect: Suspect, dotted: str = "") -> Record:
+        """The record of a suspect. Facts for program rules are left in `facts`."""
+        if suspect.kind == "python":
+            return self._python(suspect, dotted)
+        if suspect.kind in DOCUMENTS:
+            return self._document(suspect)
+        text = suspect.data.decode("utf-8", "replace")
+        kept = read_suppressions(suspect.kind, text).pack()
+        return Record(suspect.stamp, suspect.content, suppressions=kept, claimed=False)
+
+    def _python(self, suspect: Suspect, dotted: str) -> Record:
+        path, stamp, content = suspect.path, suspect.stamp, suspect.content
+        judged = bool(suspect.rows or suspect.program)
         try:
-            source = decode(data)
+            source = decode(suspect.data)
         except UndecodableSource as error:
             broken = _broken("syntax-error", path, Span(error.line, 1, error.line, 1), str(error), "")
-            return Record(stamp, content, (pack(broken),))
+            return Record(stamp, content, (pack(broken),) if judged else ())
         kept = read_suppressions("python", source.text).pack()
-        if not local and not program:
+        if not judged:
             return Record(stamp, content, suppressions=kept)
         tree = parse(source.text)
         if isinstance(tree, SyntaxError):
             return Record(stamp, content, (pack(_syntax_error(path, tree)),), kept)
-        module = Module(path, source.text, tree, dotted=dotted)
-        findings = [finding for row in local for finding in self._local(row, module)]
-        if program:
+        module = Module(path, source.text, tree, dotted=dotted, environment=self.environment)
+        findings = [finding for row in suspect.rows for finding in self._local(row, module)]
+        if suspect.program:
             self._rank_facts(path, module)
         packed = tuple(pack(finding) for finding in sorted(findings))
-        return Record(stamp, content, packed, kept, root=bool(program), pending=self._pending(findings))
+        return Record(stamp, content, packed, kept, root=bool(suspect.program), pending=self._pending(findings))
 
     def _passes(self, row: Row, words: Words) -> bool:
         return not self.prefilter or passes(row["needs"], words)
@@ -148,22 +196,17 @@ class Analysis:
         facts.stored["ranked"] = ranked
         self.facts[path] = facts.stored
 
-    def _document(self, path: str, kind: str, stamp: tuple[int, int, int], content: bytes, data: bytes) -> Record:
-        readers = [row for row in self.rows if row["kind"] == "config" and kind in row["documents"]]
-        words = Words(data)
-        wanted = [row for row in readers if self._passes(row, words)]
-        if not wanted and b"shardlint:" not in data:
-            return Record(stamp, content, claimed=bool(readers))
+    def _document(self, suspect: Suspect) -> Record:
+        path, stamp, content, claimed = suspect.path, suspect.stamp, suspect.content, suspect.claimed
         try:
-            document = read_document(path, data, kind=kind)
+            document = read_document(path, suspect.data, kind=suspect.kind)
         except BrokenDocument as error:
-            if not wanted:
-                return Record(stamp, content, claimed=bool(readers))
-            return Record(stamp, content, (pack(_broken("broken-document", path, error.span, str(error), "")),))
-        kept = read_suppressions(kind, document.text, document.comments()).pack()
-        findings = [finding for row in wanted for finding in self._config(row, document)]
+            broken = (pack(_broken("broken-document", path, error.span, str(error), "")),) if suspect.rows else ()
+            return Record(stamp, content, broken, claimed=claimed)
+        kept = read_suppressions(suspect.kind, document.text, document.comments()).pack()
+        findings = [finding for row in suspect.rows for finding in self._config(row, document)]
         packed = tuple(pack(finding) for finding in sorted(findings))
-        return Record(stamp, content, packed, kept, claimed=bool(readers), pending=self._pending(findings))
+        return Record(stamp, content, packed, kept, claimed=claimed, pending=self._pending(findings))
 
     def _config(self, row: Row, document: Document) -> list[Finding]:
         rule = self.rule(row)
@@ -220,4 +263,4 @@ def _broken(rule: str, path: str, span: Span, reason: str, text: str) -> Finding
     )
 
 
-__all__ = ["DOCUMENTS", "Analysis", "Crash", "parse"]
+__all__ = ["DOCUMENTS", "Analysis", "Crash", "Suspect", "parse"]

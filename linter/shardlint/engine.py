@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 from shardlint import cache
 from shardlint.discover import discover
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Any
 
-    from shardlint.analysis import Analysis, Crash
+    from shardlint.analysis import Analysis, Crash, Suspect
     from shardlint.changes.git import Git
     from shardlint.discover import Discovery, File
     from shardlint.program_result import ProgramResult
     from shardlint.session import Row
+
+
+_RACE = 2_000_000_000
+"""Nanoseconds. A file written so shortly before the cache could change again under the same time stamp."""
 
 
 class Request:
@@ -121,6 +126,7 @@ class _Run:
         self.records: dict[str, Record] = {}
         self.program: tuple[Any, ...] | None = None
         self.dirty = False
+        self.settled = 0
         self.analysis: Analysis | None = None
         self.staged_contents: dict[str, bytes | None] = {}
         self.outcome = Outcome()
@@ -152,8 +158,8 @@ class _Run:
         known = {file[0]: file for file in everything.files}
         known.update((file[0], file) for file in named.files)
         if self.request.staged:
-            self._read_staged(known)
-        reported = {file[0] for file in named.files}
+            self._read_staged(known, [file[0] for file in named.files])
+        reported = {file[0] for file in named.files if file[0] in known}
         self._look(known, reported)
         findings = [finding for path in sorted(reported) for finding in self._of(path)]
         findings += self._program_findings(known, reported)
@@ -170,45 +176,56 @@ class _Run:
         if isinstance(stored, dict) and stored.get("key") == self.key:
             self.records = {path: Record.from_plain(plain) for path, plain in stored["records"].items()}
             self.program = stored["program"]
+            self.settled = stored["time"] - _RACE
 
     def _save(self) -> None:
-        if not self.request.use_cache or not self.dirty or self.request.staged:
+        if not self.request.use_cache or not self.dirty or self.staged_contents:
             return
         records = {path: record.as_plain() for path, record in self.records.items()}
-        cache.save(self.results_file, {"key": self.key, "records": records, "program": self.program})
+        stored = {"key": self.key, "records": records, "program": self.program, "time": time.time_ns()}
+        cache.save(self.results_file, stored)
 
-    def _read_staged(self, known: dict[str, File]) -> None:
-        """Under `--staged` a file with unstaged changes is read from the index, as the commit will hold it."""
+    def _read_staged(self, known: dict[str, File], named: list[str]) -> None:
+        """Under `--staged` only tracked files count; a reported one with unstaged changes is read from the index.
+
+        To compare every file of a large project with the index at each commit would cost more than the lint.
+        """
         if self.git is None:
             raise GitFailed("`--staged` needs a git repository, and there is none here: leave it out")
-        differing = self.git.unstaged(list(known))
-        blobs = self.git.index_blobs(differing) if differing else {}
-        contents = self.git.contents(blobs.values())
-        self.staged_contents = {path: contents.get(blobs[path]) for path in blobs}
+        blobs = self.git.index_blobs()
+        for path in [path for path in known if path not in blobs]:
+            del known[path]
+        differing = self.git.unstaged([path for path in named if path in known])
+        contents = self.git.contents([blobs[path] for path in differing])
+        self.staged_contents = {path: contents.get(blobs[path]) for path in differing}
 
     def _look(self, known: dict[str, File], reported: set[str]) -> None:
         """Bring the record of every file up to date; a changed file is read, an unchanged one is not."""
         fresh: dict[str, Record] = {}
+        suspects: list[Suspect] = []
         for path, file in known.items():
             stamp = (file[3], file[2], file[4])
             record = self.records.get(path)
-            if record is not None and path in self.staged_contents:
-                record = None
-            if record is not None and self.request.edits and record.pending and path in reported:
-                record = None
-            if record is None or record.stamp != stamp or self._racy(record):
-                record = self._changed(path, file, stamp, record)
+            outdated = path in self.staged_contents or (
+                record is not None and self.request.edits and record.pending and path in reported
+            )
+            if record is None or outdated or record.stamp != stamp or stamp[0] > self.settled:
                 self.dirty = True
-            fresh[path] = record
+                record = self._changed(path, file, stamp, None if outdated else record, suspects)
+            if record is not None:
+                fresh[path] = record
+        if suspects:
+            from shardlint.workers import look_at
+
+            fresh.update(look_at(self._analysis(), suspects, self._dotted, self.request.jobs))
         if len(fresh) != len(self.records):
             self.dirty = True
         self.records = fresh
 
-    def _racy(self, record: Record) -> bool:
-        """A file written in the same moment as the cache could change again without a new time stamp."""
-        return record.stamp[0] == 0
-
-    def _changed(self, path: str, file: File, stamp: tuple[int, int, int], record: Record | None) -> Record:
+    def _changed(
+        self, path: str, file: File, stamp: tuple[int, int, int], record: Record | None, suspects: list[Suspect]
+    ) -> Record | None:
+        """The record of a file that was read anew, or None when it is a suspect that remains to be looked at."""
         try:
             data = self._read(path)
         except OSError as error:
@@ -218,7 +235,11 @@ class _Run:
         self.outcome.total_bytes += len(data)
         if record is not None and record.content == cache.digest(data):
             return record.moved(stamp)
-        return self._analysis().look(path, file[1], stamp, data, self._dotted(path))
+        found = self._analysis().sift(path, file[1], stamp, data)
+        if isinstance(found, Record):
+            return found
+        suspects.append(found)
+        return None
 
     def _read(self, path: str) -> bytes:
         staged = self.staged_contents.get(path)
@@ -248,7 +269,13 @@ class _Run:
         if self.analysis is None:
             from shardlint.analysis import Analysis
 
-            self.analysis = Analysis(self.rows, edits=self.request.edits, prefilter=self.request.prefilter)
+            from shardlint.environment import Environment
+
+            environment = Environment.from_plain(self.session.environment)
+            request = self.request
+            self.analysis = Analysis(
+                self.rows, environment=environment, edits=request.edits, prefilter=request.prefilter
+            )
         return self.analysis
 
     def _of(self, path: str) -> list[Finding]:
@@ -288,7 +315,7 @@ class _Run:
         result.key = self._program_key(roots, result.used)
         self.program = result.as_plain()
         self.dirty = True
-        if self.request.use_cache and not self.request.staged:
+        if self.request.use_cache and not self.staged_contents:
             cache.save(self.facts_file, {p: (self.records[p].content, v) for p, v in facts_after.items()})
         return result
 

@@ -128,15 +128,53 @@ def site_packages(folder: str) -> list[str]:
     return found
 
 
+class Environment:
+    """What is known of the versions that the linted project uses: a fact that rules ask for."""
+
+    __slots__ = ("versions",)
+
+    def __init__(self, versions: Mapping[str, Version]) -> None:
+        self.versions = dict(versions)
+
+    def may_be_below(self, name: str, *bound: int) -> Version | None:
+        """The version of a package when the project says that it may be lower than `bound` (2, 6); None otherwise.
+
+        An installed or locked version is compared itself. A lower bound leaves open what will be installed, so it
+        counts only when it is the bound itself that is lower. Where nothing is known, nothing is claimed.
+        """
+        version = self.versions.get(name)
+        return version if version is not None and version.release and version.release < bound else None
+
+    def as_plain(self) -> dict[str, tuple[str, ...]]:
+        """The versions as values that `marshal` takes."""
+        return {name: (v.name, v.text, v.kind, v.file, v.operator) for name, v in self.versions.items()}
+
+    @classmethod
+    def from_plain(cls, plain: Mapping[str, Any]) -> Environment:
+        """The environment that `as_plain` gave."""
+        return cls({name: Version(*fields) for name, fields in plain.items()})
+
+
+def consulted(root: str, environ: Mapping[str, str], setting: str | None = None) -> list[str]:
+    """The files and folders that `versions` reads, present or absent, so that a caller can tell when to ask again."""
+    found = [os.path.join(root, name) for name in (*_LOCK_FILES, "pyproject.toml", "requirements.txt")]
+    found += [os.path.join(root, name) for name in _listed(root) if re.fullmatch(r"requirements.*\.txt|pylock.*", name)]
+    for folder in _folders(root, environ, setting):
+        found += [folder, *site_packages(folder)]
+    return found
+
+
+def _folders(root: str, environ: Mapping[str, str], setting: str | None) -> list[str]:
+    if setting:
+        return [os.path.join(root, os.path.expanduser(setting))]
+    candidates = (environ.get("VIRTUAL_ENV"), os.path.join(root, ".venv"), environ.get("CONDA_PREFIX"))
+    return [folder for folder in candidates if folder]
+
+
 def _installed(
     root: str, environ: Mapping[str, str], setting: str | None, wanted: Mapping[str, str]
 ) -> Iterator[Version]:
-    if setting:
-        folders = [os.path.join(root, os.path.expanduser(setting))]
-    else:
-        candidates = (environ.get("VIRTUAL_ENV"), os.path.join(root, ".venv"), environ.get("CONDA_PREFIX"))
-        folders = [folder for folder in candidates if folder]
-    for folder in folders:
+    for folder in _folders(root, environ, setting):
         for packages in site_packages(folder):
             for entry in _listed(packages):
                 stem, ending = os.path.splitext(entry)

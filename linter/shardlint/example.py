@@ -15,6 +15,7 @@ class Example:
         path: the name of a single file; its suffix tells its kind.
         before, after: for change rules, the two states: path -> text.
         model, plan, mesh: for plan rules, in the text form of `shardlint.runtime.plan`.
+        versions: packages that the linted project pins: name -> version.
         fixed: what the single file must be after the rule's fix.
     """
 
@@ -30,6 +31,7 @@ class Example:
         model: str = "",
         plan: str = "",
         mesh: str = "",
+        versions: Mapping[str, str] | None = None,
         fixed: str | None = None,
     ) -> None:
         files = {path: source} if isinstance(source, str) else dict(source)
@@ -39,6 +41,7 @@ class Example:
         self.model = _dedent(model)
         self.plan = _dedent(plan)
         self.mesh = mesh
+        self.versions = dict(versions or {})
         self.fixed = None if fixed is None else _dedent(fixed)
 
     @property

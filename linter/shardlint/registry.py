@@ -26,6 +26,8 @@ from shardlint.rule import KINDS, ChangeRule, ConfigRule, FixSafety, LocalRule, 
 from shardlint.voice import CEILINGS, UNPROVED, Voice
 
 GROUP = "shardlint.rules"
+PROVED = 10
+"""How many findings must have been judged before a precision is a number."""
 HEADINGS = ("Why is this bad?", "Use instead", "Known limits")
 _FIELDS = frozenset(
     (
@@ -62,10 +64,9 @@ def load_rows() -> tuple[list[Row], list[str]]:
     rows: dict[str, Row] = {}
     folders: list[str] = []
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        package = _import_pack(entry)
-        folders.append(os.path.dirname(package.__file__ or ""))
-        for rule in pack_rules(package, entry.name):
-            row = describe(rule, entry.name)
+        found, folder = load_pack(entry)
+        folders.append(folder)
+        for row in found:
             other = rows.get(row["name"])
             if other is not None:
                 raise PackError(
@@ -73,6 +74,13 @@ def load_rows() -> tuple[list[Row], list[str]]:
                 )
             rows[row["name"]] = row
     return [rows[name] for name in sorted(rows)], folders
+
+
+def load_pack(entry: EntryPoint) -> tuple[list[Row], str]:
+    """The rules of one installed pack and its folder. Raises PackError as `load_rows` does."""
+    package = _import_pack(entry)
+    rows = [describe(rule, entry.name) for rule in pack_rules(package, entry.name)]
+    return rows, os.path.dirname(package.__file__ or "")
 
 
 def _import_pack(entry: EntryPoint) -> ModuleType:
@@ -90,7 +98,13 @@ def _import_pack(entry: EntryPoint) -> ModuleType:
 
 def pack_rules(package: ModuleType, pack: str) -> Iterator[type[Rule]]:
     """The rule classes of a pack: one in each module of each family folder. Each is checked."""
-    for info in sorted(pkgutil.walk_packages(package.__path__, package.__name__ + "."), key=lambda info: info.name):
+
+    def refuse(name: str) -> None:
+        error = sys.exc_info()[1]
+        raise PackError(f"rule pack `{pack}`: {name} cannot be imported ({type(error).__name__}: {error})") from error
+
+    found = pkgutil.walk_packages(package.__path__, package.__name__ + ".", onerror=refuse)
+    for info in sorted(found, key=lambda info: info.name):
         stem = info.name.rpartition(".")[2]
         if info.ispkg or stem.startswith("_"):
             continue
@@ -260,18 +274,25 @@ def describe(rule: type[Rule], pack: str) -> Row:
 
 def _confidence(rule: type[Rule], name: str) -> float:
     """The ceiling, lowered by the measured precision; unproved (under ten findings) it is the ceiling x 0.8."""
+    ceiling = float(getattr(rule, "confidence", None) or CEILINGS[rule.evidence.kind])
+    counts = measured(rule.__module__, name)
+    if counts is not None and sum(counts) >= PROVED:
+        return round(min(ceiling, counts[0] / sum(counts)), 3)
+    return round(ceiling * UNPROVED, 3)
+
+
+def measured(module: str, name: str) -> tuple[int, int, int] | None:
+    """How many findings of a rule were judged true, false and debatable, by the table `precision` of its pack."""
     from shardlint.rule import table
 
-    ceiling = float(getattr(rule, "confidence", None) or CEILINGS[rule.evidence.kind])
     try:
-        measured = table("precision", of=rule.__module__).get(name)
+        counts = table("precision", of=module).get(name)
     except FileNotFoundError:
-        measured = None
-    if measured is not None:
-        counts = [int(str(measured.get(verdict, 0))) for verdict in ("true", "false", "debatable")]
-        if sum(counts) >= 10:
-            return round(min(ceiling, counts[0] / sum(counts)), 3)
-    return round(ceiling * UNPROVED, 3)
+        return None
+    if counts is None:
+        return None
+    true, false, debatable = (int(str(counts.get(verdict, 0))) for verdict in ("true", "false", "debatable"))
+    return true, false, debatable
 
 
 def make(row: Row) -> Rule:

@@ -24,16 +24,31 @@ if TYPE_CHECKING:
 
 
 class Session:
-    """Settings, the root of the project, and a row for each rule. `digest` changes when any of it does."""
+    """Settings, the root of the project, the versions that it uses (plain, for `Environment.from_plain`) and a row for
+    each rule. `digest` changes when any of it does."""
 
-    __slots__ = ("digest", "file", "root", "rows", "settings")
+    __slots__ = ("digest", "environment", "file", "root", "rows", "settings")
 
-    def __init__(self, root: str, file: str | None, settings: Settings, rows: list[Row], digest: bytes) -> None:
+    def __init__(
+        self,
+        root: str,
+        file: str | None,
+        settings: Settings,
+        environment: dict[str, tuple[str, ...]],
+        rows: list[Row],
+        digest: bytes,
+    ) -> None:
         self.root = root
         self.file = file
         self.settings = settings
+        self.environment = environment
         self.rows = rows
         self.digest = digest
+
+
+def _open(session: dict[str, Any], digest: bytes) -> Session:
+    settings = Settings.from_plain(session["settings"])
+    return Session(session["root"], session["file"], settings, session["environment"], session["rows"], digest)
 
 
 def open_session(directory: str, environ: Mapping[str, str]) -> Session:
@@ -43,17 +58,20 @@ def open_session(directory: str, environ: Mapping[str, str]) -> Session:
     """
     where = cache.path(environ, "session", directory)
     stored = cache.load(where)
-    if stored is not None and _fresh(stored):
-        session = stored["session"]
-        settings = Settings.from_plain(session["settings"])
-        return Session(session["root"], session["file"], settings, session["rows"], stored["digest"])
-    return _make(directory, where)
+    if stored is not None and _fresh(stored, environ):
+        return _open(stored["session"], stored["digest"])
+    return _make(directory, where, environ)
 
 
-def _fresh(stored: Any) -> bool:
+def _outside(environ: Mapping[str, str]) -> tuple[list[str], str | None, str | None]:
+    """What the table depends on besides files."""
+    return list(sys.path), environ.get("VIRTUAL_ENV"), environ.get("CONDA_PREFIX")
+
+
+def _fresh(stored: Any, environ: Mapping[str, str]) -> bool:
     try:
         stamps: list[tuple[str, Stamp]] = stored["stamps"]
-        return bool(stored["path"] == sys.path) and all(_stamp(path) == known for path, known in stamps)
+        return bool(stored["outside"] == _outside(environ)) and all(_stamp(path) == known for path, known in stamps)
     except (KeyError, TypeError, ValueError):
         return False
 
@@ -66,19 +84,28 @@ def _stamp(path: str) -> Stamp:
     return (status.st_mtime_ns, status.st_size)
 
 
-def _make(directory: str, where: str) -> Session:
+def _make(directory: str, where: str, environ: Mapping[str, str]) -> Session:
+    from shardlint.environment import Environment, consulted, versions
     from shardlint.registry import load_rows, search_path, sources
     from shardlint.settings import find_settings, load_settings
 
     located = find_settings(directory)
     settings = load_settings(located)
     rows, folders = load_rows()
-    watched = [*located.consulted, *search_path(), *sources([*folders, os.path.dirname(__file__)])]
-    session = {"root": located.root, "file": located.file, "settings": settings.as_plain(), "rows": rows}
-    digest = cache.digest(marshal.dumps((session, _contents(sources([*folders, os.path.dirname(__file__)])))))
-    stamps = [(path, _stamp(path)) for path in watched]
-    cache.save(where, {"path": list(sys.path), "stamps": stamps, "session": session, "digest": digest})
-    return Session(located.root, located.file, settings, rows, digest)
+    code = sources([*folders, os.path.dirname(__file__)])
+    root = located.root
+    session: dict[str, Any] = {
+        "root": root,
+        "file": located.file,
+        "settings": settings.as_plain(),
+        "environment": Environment(versions(root, environ, setting=settings.environment)).as_plain(),
+        "rows": rows,
+    }
+    digest = cache.digest(marshal.dumps((session, _contents(code))))
+    watched = [*located.consulted, *consulted(root, environ, settings.environment), *search_path(), *code]
+    stamps = [(path, _stamp(path)) for path in dict.fromkeys(watched)]
+    cache.save(where, {"outside": _outside(environ), "stamps": stamps, "session": session, "digest": digest})
+    return _open(session, digest)
 
 
 def _contents(paths: Iterable[str]) -> list[bytes]:

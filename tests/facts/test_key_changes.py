@@ -174,13 +174,22 @@ def test_a_rename_is_found_although_the_argument_was_renamed_too() -> None:
     ) == [("renamed", "w1", "gate")]
 
 
+def test_projections_fused_into_one_are_removed_not_renamed() -> None:
+    before = "self.q_proj = nn.Linear(h, h)\nself.k_proj = nn.Linear(h, h)\nself.v_proj = nn.Linear(h, h)"
+    assert of_bodies(before, "self.qkv_proj = nn.Linear(h, 3 * h)") == [
+        ("removed", "q_proj", ""),
+        ("removed", "k_proj", ""),
+        ("removed", "v_proj", ""),
+    ]
+
+
 def test_a_renamed_class_changes_no_key() -> None:
     before = module("self.a = nn.Linear(h, f)")
     assert changes(before, before.replace("class M(", "class N(")) == []
 
 
 def test_a_member_of_a_renamed_class_may_be_renamed_too() -> None:
-    part = "class Part(nn.Module):\n    def __init__(self, h):\n        super().__init__()\n        self.w = nn.Linear(h, h)\n"
+    part = module("self.w = nn.Linear(h, h)").replace("M(", "Part(")
     before = part + module("self.part = Part(h)")
     after = part.replace("Part", "Piece") + module("self.piece = Piece(h)")
     assert brief(changes(before, after)) == [("renamed", "part", "piece")]
@@ -221,7 +230,7 @@ def test_a_base_outside_of_the_file_that_came_may_hold_the_member() -> None:
 
 
 def test_a_member_moved_into_a_new_submodule_is_renamed() -> None:
-    part = "class MLP(nn.Module):\n    def __init__(self, h):\n        super().__init__()\n        self.fc = nn.Linear(h, h)\n"
+    part = module("self.fc = nn.Linear(h, h)").replace("M(", "MLP(")
     found = changes(part + module("self.fc = nn.Linear(h, h)"), part + module("self.mlp = MLP(h)"))
     assert brief(found) == [("renamed", "fc", "mlp.fc")]
 

@@ -9,7 +9,12 @@ import pytest
 
 from shardlint.facts.module_tree import Member, ModuleClass, module_classes
 
-IMPORTS = "import copy\nimport torch\nfrom collections import OrderedDict\nfrom functools import partial\nfrom torch import nn\n"
+IMPORTS = """import copy
+import torch
+from collections import OrderedDict
+from functools import partial
+from torch import nn
+"""
 
 
 def classes(source: str) -> dict[str, ModuleClass]:
@@ -23,8 +28,12 @@ def built(body: str, arguments: str = "config, n") -> ModuleClass:
 
 
 def member(body: str, key: str, arguments: str = "config, n") -> Member:
-    (found,) = built(body, arguments).with_key(key)
+    (found,) = with_key(built(body, arguments), key)
     return found
+
+
+def with_key(found: ModuleClass, key: str) -> list[Member]:
+    return [one for one in found.members if one.key == key]
 
 
 def keys(found: ModuleClass) -> list[str]:
@@ -182,8 +191,8 @@ def test_containers_filled_after_they_were_assigned() -> None:
         self.d.update({'v': nn.Linear(1, 1)})
     """
     found = built(body)
-    assert child_keys(found.with_key("x")[0]) == ["0", "1"]
-    assert child_keys(found.with_key("d")[0]) == ["q", "k{}", "v"]
+    assert child_keys(with_key(found, "x")[0]) == ["0", "1"]
+    assert child_keys(with_key(found, "d")[0]) == ["q", "k{}", "v"]
 
 
 def test_a_container_made_inside_a_loop_keeps_certain_indices() -> None:
@@ -203,7 +212,7 @@ def test_a_container_of_unknown_things_is_opaque() -> None:
 
 def test_alternatives_share_a_key_and_are_conditional() -> None:
     found = built("if n:\n    self.x = nn.LayerNorm(2)\nelse:\n    self.x = nn.RMSNorm(2)")
-    assert [(one.type_name, one.conditional) for one in found.with_key("x")] == [
+    assert [(one.type_name, one.conditional) for one in with_key(found, "x")] == [
         ("nn.LayerNorm", True),
         ("nn.RMSNorm", True),
     ]
@@ -481,11 +490,38 @@ def test_layers_without_tensors_have_none() -> None:
     "source",
     [
         "class A(B): pass\nclass B(A): pass",
-        "class M(nn.Module):\n    def __init__(self):\n        self.__init__()\n        self.build()\n    def build(self):\n        self.build()",
-        "def f(): return f()\nclass M(nn.Module):\n    def __init__(self):\n        self.x = f()",
-        "class M(nn.Module):\n    def __init__(self):\n        x = []\n        x.append(x)\n        self.x = nn.ModuleList(x)",
-        "class M(nn.Module):\n    def __init__():\n        super().__init__()",
-        "class M(nn.Module):\n    def __init__(self, *a, **k):\n        super(M, self).__init__(*a, **k)\n        self.x = nn.Linear(*a, **k)",
+        """
+        class M(nn.Module):
+            def __init__(self):
+                self.__init__()
+                self.build()
+            def build(self):
+                self.build()
+        """,
+        """
+        def f(): return f()
+        class M(nn.Module):
+            def __init__(self):
+                self.x = f()
+        """,
+        """
+        class M(nn.Module):
+            def __init__(self):
+                x = []
+                x.append(x)
+                self.x = nn.ModuleList(x)
+        """,
+        """
+        class M(nn.Module):
+            def __init__():
+                super().__init__()
+        """,
+        """
+        class M(nn.Module):
+            def __init__(self, *a, **k):
+                super(M, self).__init__(*a, **k)
+                self.x = nn.Linear(*a, **k)
+        """,
     ],
 )
 def test_odd_sources_end(source: str) -> None:
@@ -494,5 +530,6 @@ def test_odd_sources_end(source: str) -> None:
 
 def test_work_is_bounded_when_loops_are_nested() -> None:
     rounds = "(" + ",".join(f"'{i}'" for i in range(60)) + ")"
-    body = f"for a in {rounds}:\n    for b in {rounds}:\n        for c in {rounds}:\n            self.add_module(a + b + c, nn.ReLU())"
+    loops = f"for a in {rounds}:\n for b in {rounds}:\n  for c in {rounds}:\n"
+    body = f"{loops}   self.add_module(a + b + c, nn.ReLU())"
     assert not built(body).complete

@@ -18,8 +18,8 @@ def paths(source: str, root: str = "M") -> list[str]:
 
 
 def of_layer(expression: str) -> list[str]:
-    body = f"class M(nn.Module):\n    def __init__(self, flag):\n        super().__init__()\n        self.x = {expression}\n"
-    return [path.removeprefix("x.") for path in paths(body)]
+    head = "class M(nn.Module):\n    def __init__(self, flag):\n        super().__init__()\n"
+    return [path.removeprefix("x.") for path in paths(f"{head}        self.x = {expression}\n")]
 
 
 def test_keys_go_through_classes_and_containers_of_the_file() -> None:

@@ -5,8 +5,8 @@ githooks):
 
 - ``core.fsmonitor``, ``core.hooksPath`` and ``.git/hooks``: overridden on the command line; no index is written.
 - ``filter.*.clean``, ``filter.*.smudge`` and ``filter.*.process`` run when a command compares or writes the working
-  tree. No command here does: ``ls-files``, ``ls-tree``, ``diff-index --cached``, ``diff-tree``, ``cat-file`` and
-  ``check-attr`` read the index, objects and attributes. Working-tree content is read from disk and compared here.
+  tree. No command here does: ``ls-files``, ``ls-tree``, ``diff-index --cached``, ``diff-tree``, ``rev-list``,
+  ``cat-file`` and ``check-attr`` read the index, objects and attributes. Working-tree content is read from disk and compared here.
 - ``diff.external``, ``diff.*.command`` and ``diff.*.textconv``: switched off, and ``--raw`` output does not reach them.
 - ``core.sshCommand``, ``remote.*.uploadpack``, credential helpers and remote helpers need a transport: lazy fetches
   are off, and ``GIT_ALLOW_PROTOCOL`` allows none, which also holds for a git older than ``GIT_NO_LAZY_FETCH``.
@@ -68,6 +68,9 @@ _REDIRECTING = (
 
 _OF_ONE_REPOSITORY = ("GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES")
 """Variables that a hook inherits from its repository and that are wrong for any other."""
+
+_EARLIER_COMMITS = 50
+"""Commits of one file that are searched for a content that it had before."""
 
 _PATHS_PER_COMMAND = 200
 """With more paths than this the whole listing is read instead: a command line has a limited length."""
@@ -182,11 +185,18 @@ class Git:
         if not paths:
             return set()
         blobs = self.index_blobs(paths)
-        staged = self.contents(blobs.values())
         changed: set[str] = set()
+        differing: dict[str, bytes] = {}
         for path, blob in blobs.items():
-            before, now = staged[blob], self.on_disk(path)
-            if before is None or now is None or not same_text(before, now):
+            now = self.on_disk(path)
+            if now is None:
+                changed.add(path)
+            elif blob_name(now, len(blob)) != blob:
+                differing[path] = now
+        staged = self.contents(blobs[path] for path in differing)
+        for path, now in differing.items():
+            before = staged[blobs[path]]
+            if before is None or not same_text(before, now):
                 changed.add(path)
         return changed
 
@@ -242,9 +252,35 @@ class Git:
         return {path: value for path, _, value in zip(fields, fields, fields, strict=True) if value != "unspecified"}
 
     def generated(self, paths: Collection[str]) -> dict[str, bool]:
-        """Whether ``.gitattributes`` calls files ``linguist-generated``, of those `paths` of which it says either."""
+        """Whether ``.gitattributes`` calls files ``linguist-generated``, of those `paths` of which it says either.
+
+        git is asked only if an attributes file of the repository has the word.
+        """
+        if not self._mentions_generated(paths):
+            return {}
         values = self.attribute("linguist-generated", paths)
         return {path: value not in ("unset", "false") for path, value in values.items()}
+
+    def _mentions_generated(self, paths: Collection[str]) -> bool:
+        folders = {self.top}
+        for path in paths:
+            folder = os.path.dirname(os.path.join(self.root, path))
+            while folder not in folders and folder.startswith(self.top):
+                folders.add(folder)
+                folder = os.path.dirname(folder)
+        files = [os.path.join(folder, ".gitattributes") for folder in folders]
+        files.append(os.path.join(_common(self.folder), "info", "attributes"))
+        return any(b"linguist-generated" in (read_file(file) or b"") for file in files)
+
+    def earlier_blobs(self, revision: str, path: str) -> set[str]:
+        """Object names of the contents that the last commits before a revision, or it, gave to a file."""
+        if "\n" in path:
+            return set()
+        limit = f"--max-count={_EARLIER_COMMITS}"
+        commits = _text(self.run("rev-list", limit, _plain(revision), "--", path)).split()
+        asked = b"".join(b"%s:./%s\n" % (commit.encode("ascii"), os.fsencode(path)) for commit in commits)
+        out = _text(self.run("cat-file", "--batch-check=%(objectname) %(objecttype)", input=asked)) if commits else ""
+        return {name for name, _, kind in (line.partition(" ") for line in out.splitlines()) if kind == "blob"}
 
     def _commit(self, revision: str) -> str | None:
         args = ("rev-parse", "--verify", "--quiet", revision + "^{commit}")
@@ -295,6 +331,15 @@ class Git:
 def is_file_mode(mode: str) -> bool:
     """Whether git's mode is that of a regular file: not of a symbolic link, a submodule or nothing."""
     return mode in ("100644", "100755")
+
+
+def blob_name(content: bytes, length: int) -> str:
+    """git's name for a content, where names have `length` hexadecimal digits (40: SHA-1, 64: SHA-256)."""
+    from hashlib import new
+
+    digest = new("sha1" if length == 40 else "sha256", b"blob %d\0" % len(content), usedforsecurity=False)
+    digest.update(content)
+    return digest.hexdigest()
 
 
 def same_text(one: bytes, other: bytes) -> bool:

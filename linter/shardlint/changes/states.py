@@ -10,16 +10,31 @@ from __future__ import annotations
 import os
 
 from ..errors import GitFailed
-from .git import INDEX, is_file_mode, same_text
+from .git import INDEX, blob_name, is_file_mode, same_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
-    from typing import Literal
+    from typing import Literal, Protocol
 
     from .git import Git
 
     Status = Literal["added", "modified", "deleted", "renamed"]
+
+    class State(Protocol):
+        """One state of the repository: which regular files it has and what is in them."""
+
+        def paths(self) -> tuple[str, ...]:
+            """Its regular files, sorted."""
+            ...
+
+        def load(self, paths: Iterable[str]) -> None:
+            """Read files ahead of `read`, which then costs nothing."""
+            ...
+
+        def read(self, path: str) -> bytes | None:
+            """The content of a file; None if it is no regular file here."""
+            ...
 
 _BINARY_LOOK = 8000
 """Bytes. git calls a file binary when one of so many first bytes is 0."""
@@ -56,8 +71,8 @@ class FileChange:
         return f"<{self.status} {self.path}{origin}{' (merged)' if self.merged else ''}>"
 
 
-class State:
-    """One state of the repository: which regular files it has and what is in them.
+class StoredState:
+    """A state that git or the disk holds.
 
     Contents are kept once read; `load` reads many at once, which costs as much as reading one.
     """
@@ -91,7 +106,7 @@ class State:
         raise NotImplementedError
 
 
-class Revision(State):
+class Revision(StoredState):
     """A commit, the index (`git.INDEX`) or a tree."""
 
     def __init__(self, git: Git, revision: str) -> None:
@@ -105,7 +120,7 @@ class Revision(State):
         return self.git.read(self.revision, paths)
 
 
-class WorkingTree(State):
+class WorkingTree(StoredState):
     """What lies on disk, of the files that git tracks or would track.
 
     Files that a sparse checkout keeps out are taken from the index: they are absent, not deleted.
@@ -138,7 +153,11 @@ class WorkingTree(State):
 
 
 class ChangeSet:
-    """What changed from one state to another. `before_name` and `after_name` are words for messages."""
+    """What changed from one state to another.
+
+    `before_name` and `after_name` are words for messages. `git` is None for states that no repository holds; `origin`
+    is the commit in whose history the first state lies, None where it has none.
+    """
 
     def __init__(
         self,
@@ -147,12 +166,17 @@ class ChangeSet:
         after: State,
         before_name: str,
         after_name: str,
+        git: Git | None = None,
+        origin: str | None = None,
     ) -> None:
         self.changes = changes
         self.before = before
         self.after = after
         self.before_name = before_name
         self.after_name = after_name
+        self._git = git
+        self._origin = origin
+        self._marked: Mapping[str, bool] | None = None
 
     def read_before(self, path: str) -> bytes | None:
         """The content that a file had, changed or not; None if it was not there."""
@@ -169,6 +193,22 @@ class ChangeSet:
     def paths_after(self) -> tuple[str, ...]:
         """All regular files of the second state, sorted."""
         return self.after.paths()
+
+    def marked_generated(self, path: str) -> bool | None:
+        """Whether ``.gitattributes`` calls a changed file ``linguist-generated``; None where it says nothing."""
+        if self._git is None:
+            return None
+        if self._marked is None:
+            self._marked = self._git.generated([change.path for change in self.changes])
+        return self._marked.get(path)
+
+    def restores(self, path: str) -> bool:
+        """Whether a changed file has a content again that an earlier commit gave it, as after ``git revert``."""
+        content = self.read_after(path)
+        if self._git is None or self._origin is None or content is None:
+            return False
+        earlier = self._git.earlier_blobs(self._origin, path)
+        return any(blob_name(content, len(blob)) == blob for blob in earlier)
 
 
 def change_set(git: Git, *, staged: bool, base: str | None, environ: Mapping[str, str]) -> ChangeSet:
@@ -195,11 +235,13 @@ def change_set(git: Git, *, staged: bool, base: str | None, environ: Mapping[str
         start, end = git.merge_base(first, second), git.commit(second)
         records, _ = _records(git.changes_between(start, end))
         name = f"the merge base of {first} and {second} ({start[:10]})"
-        return _assemble(git, records, (Revision(git, start), Revision(git, end)), (name, second))
-    head = git.head()
-    if head is None:
-        return _to_index(git, git.empty_tree(), "the empty repository")
-    return _to_index(git, head, "HEAD")
+        return _assemble(git, records, (Revision(git, start), Revision(git, end)), (name, second), start)
+    try:
+        return _to_index(git, "HEAD", "HEAD")
+    except GitFailed:
+        if git.head() is not None:
+            raise
+    return _to_index(git, git.empty_tree(), "the empty repository", has_history=False)
 
 
 class _Record:
@@ -225,10 +267,11 @@ class _Record:
         return self.after is not None or self.content is not None
 
 
-def _to_index(git: Git, tree: str, name: str) -> ChangeSet:
+def _to_index(git: Git, tree: str, name: str, has_history: bool = True) -> ChangeSet:
     records, _ = _records(git.staged_changes(tree))
     states = (Revision(git, tree), Revision(git, INDEX))
-    return _assemble(git, records, states, (name, "the index"), _taken_over(git))
+    origin = tree if has_history else None
+    return _assemble(git, records, states, (name, "the index"), origin, _taken_over(git) if records else None)
 
 
 def _to_working_tree(git: Git, tree: str, name: str) -> ChangeSet:
@@ -237,7 +280,7 @@ def _to_working_tree(git: Git, tree: str, name: str) -> ChangeSet:
     differing = _unstaged(git, after)
     differing.update((path, after.read(path)) for path in (*conflicts, *git.untracked()))
     records = _on_disk(records, differing, git.tree_blobs(tree, differing))
-    return _assemble(git, records, (Revision(git, tree), after), (name, "the working tree"))
+    return _assemble(git, records, (Revision(git, tree), after), (name, "the working tree"), tree)
 
 
 def _records(raw: bytes) -> tuple[list[_Record], list[str]]:
@@ -323,15 +366,6 @@ def _join_moves(records: Collection[_Record]) -> None:
                 source.before = None
 
 
-def blob_name(content: bytes, length: int) -> str:
-    """git's name for a content, where names have `length` hexadecimal digits (40: SHA-1, 64: SHA-256)."""
-    from hashlib import new
-
-    digest = new("sha1" if length == 40 else "sha256", b"blob %d\0" % len(content), usedforsecurity=False)
-    digest.update(content)
-    return digest.hexdigest()
-
-
 def _taken_over(git: Git) -> dict[str, str] | None:
     """Blobs of the branches that an unfinished merge brings in, by path; None when nothing is being merged."""
     commits = git.merged_commits()
@@ -346,6 +380,7 @@ def _assemble(
     records: list[_Record],
     states: tuple[State, State],
     names: tuple[str, str],
+    origin: str | None,
     taken_over: Mapping[str, str] | None = None,
 ) -> ChangeSet:
     blobs = [blob for record in records for blob in (record.before, record.after) if blob is not None]
@@ -356,7 +391,7 @@ def _assemble(
         change = _change(record, contents, merged)
         if change is not None:
             changes.append(change)
-    return ChangeSet(tuple(changes), states[0], states[1], names[0], names[1])
+    return ChangeSet(tuple(changes), states[0], states[1], names[0], names[1], git, origin)
 
 
 def _change(record: _Record, contents: Mapping[str, bytes | None], merged: bool) -> FileChange | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shardlint.configs.document import Document, Place
@@ -13,13 +14,31 @@ if TYPE_CHECKING:
     from shardlint.voice import Voice
 
 
+class Surroundings:
+    """What all scalars of a document share, worked out once."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Every key, at any depth; one that is no string as it is written."""
+        return frozenset(step for place in self.document.places() for step in place.path if isinstance(step, str))
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of the text."""
+        return self.document.text.split("\n")
+
+
 class Scalar:
     """A scalar value of a YAML, JSON or TOML document."""
 
-    def __init__(self, document: Document, place: Place, voice: Voice) -> None:
+    def __init__(self, document: Document, place: Place, voice: Voice, surroundings: Surroundings) -> None:
         self.document = document
         self.place = place
         self.voice = voice
+        self.surroundings = surroundings
 
     @property
     def text(self) -> str:
@@ -42,18 +61,41 @@ class Scalar:
         return self.place.key.text if self.place.key is not None else ""
 
     @property
+    def name(self) -> str:
+        """The nearest key above the value: for an item of a sequence, the key that holds the sequence."""
+        return next((step for step in reversed(self.place.path) if isinstance(step, str)), "")
+
+    @property
     def span(self) -> Span:
         """The range of the value."""
         return self.place.value.span
+
+    @property
+    def source(self) -> str:
+        """The text of the whole document."""
+        return self.document.text
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """Every key of the document, at any depth."""
+        return self.surroundings.keys
 
     @property
     def siblings(self) -> list[str]:
         """The top-level keys of the document."""
         return [entry.key.text for root in self.document.roots for entry in root.entries]
 
-    def finding(self, message: str, *, help: str, related: Sequence[Related] = (), certainty: float = 1.0) -> Finding:
-        """A finding at the value."""
-        lines = self.document.text.split("\n")
+    def finding(
+        self,
+        message: str,
+        *,
+        help: str,
+        related: Sequence[Related] = (),
+        certainty: float = 1.0,
+        fixable: bool = True,
+    ) -> Finding:
+        """A finding at the value. `fixable`: whether the rule's fix applies here."""
+        lines = self.surroundings.lines
         return self.voice.finding(
             self.document.path,
             self.span,
@@ -64,6 +106,7 @@ class Scalar:
             scope=self.pointer,
             line=lines[self.span.line - 1] if self.span.line <= len(lines) else "",
             key=self.pointer,
+            fixable=fixable,
         )
 
 
@@ -74,6 +117,7 @@ def scalars(document: Document, query: Scalars, voice: Voice) -> Iterator[Scalar
     if document.kind not in query.kinds:
         return
     pattern = re.compile(query.pattern)
+    surroundings = Surroundings(document)
     for place in document.places():
         value = place.value
         if (
@@ -82,4 +126,4 @@ def scalars(document: Document, query: Scalars, voice: Voice) -> Iterator[Scalar
             and value.alias_of is None
             and pattern.fullmatch(value.text)
         ):
-            yield Scalar(document, place, voice)
+            yield Scalar(document, place, voice, surroundings)

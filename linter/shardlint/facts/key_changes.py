@@ -305,23 +305,21 @@ def _groups(members: Sequence[Member], paths: Callable[[Member], tuple[str, ...]
 
 
 def _matched(old_keys: Sequence[str], new_keys: Sequence[str], together: bool) -> dict[str, str]:
-    """Pairs of like names; with `together`, what remains is paired in order."""
-    if len(old_keys) == len(new_keys) == 1 and together:
+    """Pairs of like names. With `together` as many came as went: the likest are paired, what remains in order."""
+    if together and len(old_keys) == 1:
         return {old_keys[0]: new_keys[0]}
     from difflib import SequenceMatcher
 
-    scored = sorted(
-        (
-            (-SequenceMatcher(None, old, new).ratio(), i, j)
-            for i, old in enumerate(old_keys)
-            for j, new in enumerate(new_keys)
-        ),
-    )
-    pairs: dict[int, int] = {}
-    for score, i, j in scored:
-        if -score >= _ALIKE and i not in pairs and j not in pairs.values():
-            pairs[i] = j
-    if together:
-        free = [j for j in range(len(new_keys)) if j not in pairs.values()]
-        pairs.update(zip((i for i in range(len(old_keys)) if i not in pairs), free, strict=True))
-    return {old_keys[i]: new_keys[j] for i, j in sorted(pairs.items())}
+    likeness = {(old, new): SequenceMatcher(None, old, new).ratio() for old in old_keys for new in new_keys}
+    alike = [pair for pair, score in likeness.items() if score >= _ALIKE]
+    if not together:
+        # Three projections fused into one are all like it: that is no rename.
+        olds, news = [old for old, _ in alike], [new for _, new in alike]
+        return {old: new for old, new in alike if olds.count(old) == 1 and news.count(new) == 1}
+    pairs: dict[str, str] = {}
+    for old, new in sorted(alike, key=lambda pair: -likeness[pair]):
+        if old not in pairs and new not in pairs.values():
+            pairs[old] = new
+    free = [new for new in new_keys if new not in pairs.values()]
+    pairs.update(zip((old for old in old_keys if old not in pairs), free, strict=True))
+    return pairs

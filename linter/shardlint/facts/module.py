@@ -9,6 +9,7 @@ import ast
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
+from shardlint.environment import Environment
 from shardlint.finding import Span
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -74,8 +75,18 @@ class Scope:
 class Module:
     """A parsed file. `path` is relative to the project root, `dotted` its import name (`train.save`)."""
 
-    def __init__(self, path: str, text: str, tree: ast.Module, *, dotted: str = "", is_package: bool = False) -> None:
+    def __init__(
+        self,
+        path: str,
+        text: str,
+        tree: ast.Module,
+        *,
+        dotted: str = "",
+        is_package: bool = False,
+        environment: Environment | None = None,
+    ) -> None:
         self.path = path
+        self.environment = environment or Environment({})
         self.text = text
         self.tree = tree
         self.dotted = dotted or dotted_name(path)

@@ -12,15 +12,17 @@ import re
 
 from shardlint.facts import torch_layers
 from shardlint.facts.key_pattern import HOLE, dotted, local_text, pattern
+from shardlint.facts.literal_loop import literal_rounds, names_of
 from shardlint.facts.module_index import inner_bodies
-from shardlint.facts.module_values import Made, Scope, Slot, Values, literal_rounds, names_of, persistence
+from shardlint.facts.module_made import Made, Scope, keyed
+from shardlint.facts.module_registry import Entry, Registry, is_none, ordered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from shardlint.facts.module_index import Function, ModuleIndex
-    from shardlint.facts.module_values import Kind
+    from shardlint.facts.module_made import Kind
 
 _BUILDS = re.compile(r"_*(build|init|setup|make|create|configure_model|add|register|update_layer)(_?[a-z]\w*)?")
 _NO_BUILD = re.compile(r"_*(init|reset|register)_?(weights?|parameters|buffers?_?hooks?|hooks?)\w*|__init_subclass__")
@@ -29,45 +31,20 @@ _MAX_STEPS = 20_000
 _MAX_DEPTH = 12
 
 
-class Entry:
-    """One way in which an attribute got its value."""
-
-    __slots__ = ("column", "conditional", "line", "made", "owner", "persistent", "sure")
-
-    def __init__(
-        self, made: Made, owner: str, node: ast.expr | None, conditional: bool, persistent: bool, sure: bool
-    ) -> None:
-        self.made = made
-        self.owner = owner
-        self.line = node.lineno if node else made.line
-        self.column = node.col_offset + 1 if node else made.column
-        self.conditional = conditional
-        self.persistent = persistent
-        self.sure = sure
-
-
-class Construction(Values):
-    """Follows the constructor of one class.
-
-    `entries` maps keys to what they may hold; `complete` is False when a key could not be read.
-    """
+class Construction(Registry):
+    """Follows the constructor of one class; what it registered is in `entries`."""
 
     def __init__(self, index: ModuleIndex, qualified: str) -> None:
-        super().__init__(index)
-        self.lineage = index.lineage(qualified)
-        self.entries: dict[str, list[Entry]] = {}
-        self.complete = True
-        self._plain: dict[str, list[Made]] = {}
+        super().__init__(index, qualified)
         self._texts: dict[str, str] = {}
         self._entered: set[tuple[int, str]] = set()
         self._active: list[object] = []
         self._steps = 0
-        self._sure = True
 
     def run(self) -> None:
         """Read the constructor, then the methods that build by their name and were not called from it."""
         self._initialise(0, None, None)
-        self._sure = False
+        self.sure = False
         for position, place in enumerate(self.lineage):
             for name, function in self.index.methods(place).items():
                 if (
@@ -107,14 +84,14 @@ class Construction(Values):
             made = self._container_base(name, node, here)
             for key, slot in keyed(made):
                 for one in slot.made:
-                    self._add(key, Entry(one, owner, node, slot.conditional, True, self._sure), slot.conditional)
+                    self.add(key, Entry(one, owner, node, slot.conditional, True, self.sure), slot.conditional)
             return
         layer = torch_layers.LAYERS.get(name)
         given = self.arguments(node, layer.arguments if layer else (), here) if call else {"**": ""}
         for tensor in torch_layers.tensors(name, given) or ():
             made = Made(node, tensor.kind, "Parameter" if tensor.kind == "parameter" else "Buffer")
             made.shape, made.sized = torch_layers.size_text(name, given), "**" not in given
-            self._add(tensor.name, Entry(made, owner, node, tensor.conditional, True, self._sure), tensor.conditional)
+            self.add(tensor.name, Entry(made, owner, node, tensor.conditional, True, self.sure), tensor.conditional)
 
     def _container_base(self, name: str, node: ast.Call, scope: Scope) -> Made:
         kind: Kind = "dict" if name.endswith("Dict") else "list" if name.endswith("List") else "sequential"
@@ -199,13 +176,6 @@ class Construction(Values):
         if found is not None:
             scope.texts[name] = found
 
-    def attribute(self, name: str) -> list[Made]:
-        """What ``self.<name>`` holds so far."""
-        entries = self.entries.get(name)
-        if entries:
-            return [entry.made for entry in entries]
-        return self._plain.get(name, [])
-
     def call_method(self, name: str, call: ast.Call, scope: Scope) -> list[Made] | None:
         """Walk ``self.<name>(...)`` with the method that the whole class would use."""
         found = self._find(name, 0)
@@ -258,7 +228,7 @@ class Construction(Values):
         elif isinstance(statement, (ast.With, ast.AsyncWith)):
             self._walk(statement.body, scope)
         elif isinstance(statement, ast.AugAssign):
-            self._grow(statement, scope)
+            self.grow(statement, scope)
         elif isinstance(statement, ast.Return):
             if statement.value is not None:
                 scope.returns += self.values(statement.value, scope)
@@ -311,15 +281,6 @@ class Construction(Values):
             self._walk(statement.body, scope)
         self._walk(statement.orelse, scope)
 
-    def _grow(self, statement: ast.AugAssign, scope: Scope) -> None:
-        """``layers += [...]``."""
-        grown = self.values(statement.target, scope)
-        for made in grown:
-            if made.kind in ("list", "sequential") and not self.fill_list(made, [statement.value], scope):
-                made.opaque = True
-        if not grown and isinstance(statement.target, ast.Name):
-            scope.forget(statement.target.id)
-
     def _assign(
         self,
         targets: Sequence[ast.expr],
@@ -338,7 +299,7 @@ class Construction(Values):
                 self._assign([target], part, scope)
             return
         made = self.values(value, scope)
-        if not made and annotation is not None and not _is_none(value) and isinstance(value, ast.Call):
+        if not made and annotation is not None and not is_none(value) and isinstance(value, ast.Call):
             made = self.declared(value, annotation, scope)
             for one in made:
                 one.sure = False
@@ -349,7 +310,7 @@ class Construction(Values):
                 if isinstance(target.value, ast.Name) and target.value.id == scope.self_name:
                     self._assign_attribute(target, value, made, scope)
             elif isinstance(target, ast.Subscript):
-                self._assign_item(target, value, scope)
+                self.assign_item(target, value, scope)
             else:
                 for name in names_of(target):
                     scope.forget(name)
@@ -359,7 +320,7 @@ class Construction(Values):
         kept_types = scope.types.get(name, []) if scope.conditional else []
         scope.forget(name)
         refs = [] if made else self.types(value, scope)
-        if made or (kept and not _is_none(value)):
+        if made or (kept and not is_none(value)):
             scope.made[name] = [*(one for one in kept if one not in made), *made]
         elif kept:
             scope.made[name] = kept
@@ -379,16 +340,16 @@ class Construction(Values):
         name = target.attr
         if registered:
             either = len(registered) > 1 or isinstance(value, (ast.IfExp, ast.BoolOp))
-            self._put(name, registered, target, scope, scope.conditional or either, scope.conditional)
+            self.put(name, registered, target, scope, scope.conditional or either, scope.conditional)
             return
-        if _is_none(value):
+        if is_none(value):
             if not scope.conditional:
                 self.entries.pop(name, None)
             return
         self._texts.pop("self." + name, None)
         scope.texts.pop("self." + name, None)
         if made:
-            self._plain[name] = made
+            self.plain[name] = made
         elif refs := self.types(value, scope):
             self.self_types[name] = refs
         elif not scope.conditional and not scope.repeat and not name.startswith("_"):
@@ -396,67 +357,18 @@ class Construction(Values):
             if found is not None:
                 self._texts["self." + name] = scope.texts["self." + name] = found
 
-    def _put(self, key: str, made: Sequence[Made], node: ast.expr, scope: Scope, conditional: bool, keep: bool) -> None:
-        """Register `made` under `key`. `keep` leaves what is there as an alternative."""
-        owner = self.lineage[min(scope.position, len(self.lineage) - 1)]
-        for place, one in enumerate(made):
-            persistent = one.persistent is not False
-            entry = Entry(one, owner, node, conditional or one.persistent is None, persistent, self._sure and one.sure)
-            self._add(key, entry, keep or place > 0)
-
-    def _add(self, key: str, entry: Entry, keep: bool) -> None:
-        entries = self.entries.get(key)
-        if not keep or not entries:
-            self.entries.pop(key, None)
-            self.entries[key] = [entry]
-            return
-        for other in entries:
-            other.conditional = True
-        entries.append(entry)
-
-    def _assign_item(self, target: ast.Subscript, value: ast.expr, scope: Scope) -> None:
-        """``self.blocks[name] = layer``."""
-        for held in self.values(target.value, scope) if not isinstance(target.value, ast.Subscript) else ():
-            if held.kind in ("dict",):
-                key = pattern(target.slice, scope.strings) or HOLE
-                if not self.append(held, value, scope, key):
-                    self._unread(held, key, value)
-            elif held.kind in ("list", "sequential") and held.slots:
-                # Which entry is replaced is not known: the new one is an alternative to all.
-                found = self.values(value, scope)
-                if found:
-                    held.slots.append(Slot(found, None, True, True))
-
-    def _unread(self, held: Made, key: str | None, value: ast.expr) -> None:
-        """An entry that makes no module: a plain tensor in a ParameterList or ParameterDict becomes a parameter."""
-        if _is_none(value) or not held.registers:
-            held.opaque = held.opaque or not _is_none(value)
-        elif held.type_name.endswith(("ParameterList", "ParameterDict")):
-            held.slots.append(
-                Slot([Made(value, "parameter", "Parameter", sure=False)], key, False, held.where != self.where)
-            )
-        else:
-            held.opaque = True
-
     def _delete(self, target: ast.expr, scope: Scope) -> None:
         if isinstance(target, ast.Name):
             scope.forget(target.id)
         elif isinstance(target, ast.Attribute) and dotted(target.value) == scope.self_name:
-            self._remove(target.attr, scope)
-
-    def _remove(self, key: str, scope: Scope) -> None:
-        if scope.conditional:
-            for entry in self.entries.get(key, ()):
-                entry.conditional = True
-        else:
-            self.entries.pop(key, None)
+            self.remove(target.attr, scope)
 
     def _effect(self, call: ast.Call, scope: Scope) -> None:
         """A call that stands for itself: it may register, append, or run another method."""
         func = call.func
         if isinstance(func, ast.Name):
             if func.id in ("setattr", "delattr"):
-                self._set_by_name(call, scope, func.id == "delattr")
+                self.set_by_name(call, scope, func.id == "delattr")
             elif func.id in scope.functions:
                 self.call_function(scope.functions[func.id], call, scope)
             return
@@ -470,13 +382,13 @@ class Construction(Values):
             self._base_init(func.value, call, scope)
         else:
             for held in self.values(func.value, scope):
-                self._container_call(held, func.attr, call, scope)
+                self.container_call(held, func.attr, call, scope)
 
     def _super(self, name: str, call: ast.Call, scope: Scope) -> None:
         if name == "__init__":
             self._initialise(scope.position + 1, call, scope)
         elif name == "__setattr__":
-            self._register(call.args, call, scope)
+            self.register(call.args, call, scope)
         elif (found := self._find(name, scope.position + 1)) is not None:
             self._enter(found[1], found[0], call, scope)
 
@@ -490,100 +402,15 @@ class Construction(Values):
 
     def _self_call(self, name: str, call: ast.Call, scope: Scope) -> None:
         if name in ("register_parameter", "register_module", "add_module", "register_buffer", "__setattr__"):
-            self._register(_ordered(call, ("name",), ("param", "module", "tensor", "value")), call, scope)
+            self.register(ordered(call, ("name",), ("param", "module", "tensor", "value")), call, scope)
         elif name == "__delattr__":
-            self._set_by_name(ast.copy_location(ast.Call(call.func, [call.func, *call.args], []), call), scope, True)
+            self.set_by_name(ast.copy_location(ast.Call(call.func, [call.func, *call.args], []), call), scope, True)
         elif (found := self._find(name, 0)) is not None:
             self._enter(found[1], found[0], call, scope)
         elif name in ("append", "extend", "insert", "update"):  # a class that is itself a container
             for argument in call.args[-1:]:
                 for one in self.values(argument, scope):
-                    self._put(HOLE, [one], call, scope, scope.conditional, True)
-
-    def _register(self, arguments: Sequence[ast.expr], call: ast.Call, scope: Scope) -> None:
-        if len(arguments) < 2:
-            return
-        key, value = pattern(arguments[0], scope.strings), arguments[1]
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-        if key is None or key == HOLE:
-            key = HOLE
-            self.complete = False
-        if _is_none(value):
-            if not scope.conditional:
-                self.entries.pop(key, None)
-            return
-        if name == "register_buffer":
-            made = Made(value, "buffer", "buffer")
-            made.shape, made.sized = self.size(value, scope)
-            made.persistent = persistence(call, 2)
-            self._put(key, [made], call, scope, scope.conditional or isinstance(value, ast.IfExp), scope.conditional)
-            return
-        made_list = [one for one in self.values(value, scope) if one.registers]
-        if not made_list and name != "__setattr__":
-            made = Made(value, "parameter" if name == "register_parameter" else "module", "")
-            made.opaque = made.kind == "module"
-            made_list = [made]
-        if made_list:
-            self._put(key, made_list, call, scope, scope.conditional or len(made_list) > 1, scope.conditional)
-
-    def _set_by_name(self, call: ast.Call, scope: Scope, delete: bool) -> None:
-        """``setattr(self, name, value)`` and ``delattr(self, name)``."""
-        if len(call.args) < 2 or not scope.self_name:
-            return
-        owner = call.args[0]
-        if not delete and not (isinstance(owner, ast.Name) and owner.id == scope.self_name):
-            return
-        key = pattern(call.args[1], scope.strings)
-        if delete:
-            if key is not None and dotted(owner).split(".")[0] == scope.self_name:
-                self._remove(key, scope)
-            return
-        made = [one for one in self.values(call.args[2], scope) if one.registers] if len(call.args) > 2 else []
-        if made:
-            if key is None or key == HOLE:
-                self.complete = False
-            self._put(key or HOLE, made, call, scope, scope.conditional or len(made) > 1, scope.conditional)
-
-    def _container_call(self, held: Made, name: str, call: ast.Call, scope: Scope) -> None:
-        """``blocks.append(layer)`` and its like, on containers of torch and of Python."""
-        if name in ("append", "insert") and call.args:
-            if not self.append(held, call.args[-1], scope):
-                self._unread(held, None, call.args[-1])
-            for slot in held.slots if name == "insert" else ():
-                slot.repeat = True
-        elif name == "extend" and call.args:
-            held.opaque = not self.fill_list(held, call.args[:1], scope) or held.opaque
-        elif name == "update" and call.args:
-            held.opaque = not self.fill_dict(held, call.args[0], scope) or held.opaque
-        elif name in ("add_module", "register_module", "register_parameter", "setdefault"):
-            parts = _ordered(call, ("name",), ("module", "param"))
-            if len(parts) > 1 and held.registers:
-                key = pattern(parts[0], scope.strings) or HOLE
-                if not self.append(held, parts[1], scope, key):
-                    self._unread(held, key, parts[1])
-
-
-def keyed(made: Made) -> list[tuple[str, Slot]]:
-    """The entries of a container with their keys: ``"0"``, ``"1"`` while the place is certain, then ``{}``."""
-    found: list[tuple[str, Slot]] = []
-    certain = True
-    for place, slot in enumerate(made.slots):
-        certain = certain and not slot.repeat
-        found.append((slot.key or (str(place) if certain else HOLE), slot))
-    return found
-
-
-def _ordered(call: ast.Call, *names: tuple[str, ...]) -> list[ast.expr]:
-    """Positional arguments, completed by keywords of these names in this order."""
-    found = list(call.args)
-    for place, allowed in enumerate(names):
-        if len(found) <= place:
-            found += [word.value for word in call.keywords if word.arg in allowed][:1]
-    return found
-
-
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+                    self.put(HOLE, [one], call, scope, scope.conditional, True)
 
 
 def _is_static(function: Function) -> bool:

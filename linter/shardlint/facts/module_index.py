@@ -29,10 +29,10 @@ _SURE_BASES = (
 )  # fmt: skip
 
 _LAYER_NAME = re.compile(
-    r"(?=[A-Z])\w*?(Linear|Embeddings?|Norm(alization)?|Attention|MLP|Mlp|Layer|Block|Decoder|Encoder|Conv|Head|Proj|Projection"
-    r"|Projector|Router|Experts?|MoE|Gate|FFN|FeedForward|FeedForwardNetwork|Module|Transformer|Net|Network|Backbone"
-    r"|Tower|Pooler|Model|ForCausalLM|ForConditionalGeneration|Stem|Stage|Bottleneck|Resampler|UNet|Unet|VAE"
-    r"|Dropout|Adapter|Classifier|Quantizer|Extractor|Predictor|Mixer|Neck|SSM|RNN|LSTM|Compressor|Indexer)"
+    r"(?=[A-Z])\w*?(Linear|Embeddings?|Norm(alization)?|Attention|MLP|Mlp|Layer|Block|Decoder|Encoder|Conv|Head|Proj"
+    r"|Projection|Projector|Router|Experts?|MoE|Gate|FFN|FeedForward|FeedForwardNetwork|Module|Transformer|Net|Network"
+    r"|Backbone|Tower|Pooler|Model|ForCausalLM|ForConditionalGeneration|Stem|Stage|Bottleneck|Resampler|UNet|Unet|VAE"
+    r"|Dropout|DropPath|Adapter|Classifier|Quantizer|Extractor|Predictor|Mixer|Neck|SSM|RNN|LSTM|Compressor|Indexer)"
     r"(\d+[dD]|V?\d+|TE)?"
 )
 """Names of imported classes that are layers in the model code bases that were read."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 import ast
 from typing import Literal, NamedTuple
 
-from shardlint.facts.module_construction import Construction, Entry, keyed
+from shardlint.facts.module_construction import Construction
 from shardlint.facts.module_index import ModuleIndex, torch_name
+from shardlint.facts.module_made import keyed
+from shardlint.facts.module_registry import Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -70,10 +72,6 @@ class ModuleClass(NamedTuple):
     members: tuple[Member, ...]
     open_bases: tuple[str, ...]
     complete: bool
-
-    def with_key(self, key: str) -> tuple[Member, ...]:
-        """The members of one key: one, or its alternatives."""
-        return tuple(member for member in self.members if member.key == key)
 
 
 def module_classes(tree: ast.Module) -> dict[str, ModuleClass]:

@@ -9,17 +9,19 @@ import ast
 
 from shardlint.facts import torch_layers
 from shardlint.facts.key_pattern import HOLE, dotted, pattern, text
+from shardlint.facts.literal_loop import literal_rounds, names_of
 from shardlint.facts.module_index import ModuleIndex, TypeRef, looks_like_layer, torch_name
+from shardlint.facts.module_made import Made, Scope, Slot
+from shardlint.facts.module_types import WRAPPERS, Types, alternatives
+from shardlint.facts.tensor_size import TensorSize, persistence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
     from typing import Literal
 
     from shardlint.facts.module_index import Function
-    from shardlint.facts.torch_layers import Tensor
-
-    Kind = Literal["parameter", "buffer", "module", "list", "dict", "sequential"]
+    from shardlint.facts.module_made import Kind
 
 _CONTAINERS: dict[str, Kind] = {
     "ModuleList": "list",
@@ -39,87 +41,16 @@ _SAME_FUNCTION_NAMES = """
     OrderedDict reversed sorted iter enumerate cast
 """
 _SAME_FUNCTIONS = frozenset(_SAME_FUNCTION_NAMES.split())
-_WRAPPER_NAMES = """
-    FSDP FullyShardedDataParallel DDP DistributedDataParallel DataParallel compile checkpoint_wrapper weight_norm
-    spectral_norm get_peft_model wrap prepare_model_for_kbit_training orthogonal
-"""
-_WRAPPERS = frozenset(_WRAPPER_NAMES.split())
 _BUILDERS = ("build_module", "load_backbone", "create_model", "build_layer", "build_model")
 _STATELESS_NAMES = ("Dropout", "DropPath", "StochasticDepth", "Identity")
-_TENSOR_MAKERS = ("zeros", "ones", "empty", "randn", "rand", "full", "Tensor", "FloatTensor")
-_SAME_TENSOR = ("to", "float", "half", "bfloat16", "clone", "detach", "type")
 
 
-class Slot:
-    """One entry of a container: its alternatives, its key in a dict (None in a list), and how often it comes."""
-
-    __slots__ = ("conditional", "key", "made", "repeat")
-
-    def __init__(self, made: list[Made], key: str | None, conditional: bool, repeat: bool) -> None:
-        self.made = made
-        self.key = key
-        self.conditional = conditional
-        self.repeat = repeat
-
-
-class Made:
-    """What one expression makes. Containers are filled later, so it is mutable and shared by its aliases.
-
-    `registers` is False for Python's own lists and dicts: assigned to an attribute they put nothing into a state dict.
-    """
-
-    __slots__ = (
-        "column", "kind", "line", "local", "opaque", "persistent", "registers", "shape", "sized", "slots", "sure", "tensors",
-        "type_name",
-        "where",
-    )  # fmt: skip
-
-    def __init__(self, node: ast.expr, kind: Kind, type_name: str, *, sure: bool = True) -> None:
-        self.kind: Kind = kind
-        self.registers = True
-        self.type_name = type_name
-        self.local = ""
-        self.sure = sure
-        self.opaque = False
-        self.persistent: bool | None = True
-        self.tensors: tuple[Tensor, ...] = ()
-        self.shape = ""
-        self.sized = False
-        self.slots: list[Slot] = []
-        self.where = 0
-        self.line = node.lineno
-        self.column = node.col_offset + 1
-
-
-class Scope:
-    """The names that one function sees while a constructor is read."""
-
-    def __init__(self, place: str, self_name: str, position: int) -> None:
-        self.place = place
-        self.self_name = self_name
-        self.position = position
-        self.made: dict[str, list[Made]] = {}
-        self.types: dict[str, list[TypeRef]] = {}
-        self.strings: dict[str, str] = {}
-        self.texts: dict[str, str] = {}
-        self.nodes: dict[str, ast.expr] = {}
-        self.functions: dict[str, Function] = {}
-        self.returns: list[Made] = []
-        self.conditional = False
-        self.repeat = False
-
-    def forget(self, name: str) -> None:
-        """Drop what was known of a name: it is bound to something else."""
-        for table in (self.made, self.types, self.strings, self.texts, self.nodes):
-            table.pop(name, None)
-
-
-class Values:
+class Values(Types):
     """Reads expressions. The subclass that walks statements knows attributes and calls of methods."""
 
     def __init__(self, index: ModuleIndex) -> None:
-        self.index = index
-        self.self_types: dict[str, list[TypeRef]] = {}
+        super().__init__(index)
+        self.sizes = TensorSize(index)
         self.where = 0
         self._blocks = 0
 
@@ -299,52 +230,6 @@ class Values:
         self.restore(hidden, scope)
         return read
 
-    def types(self, node: ast.expr, scope: Scope) -> list[TypeRef]:
-        """The classes that an expression may name; empty when it names none that can be read."""
-        if isinstance(node, ast.Name):
-            if node.id in scope.types:
-                return scope.types[node.id]
-            if node.id in scope.made or node.id in scope.texts:
-                return []
-            return self._named(node.id, scope)
-        if isinstance(node, ast.Attribute):
-            if isinstance(node.value, ast.Name) and node.value.id == scope.self_name:
-                if node.attr in self.self_types:
-                    return self.self_types[node.attr]
-                return self._named(node.attr, scope) if self.index.local_class(node.attr, scope.place) else []
-            written = dotted(node)
-            return self._named(written, scope) if written else []
-        if isinstance(node, ast.IfExp):
-            return [*self.types(node.body, scope), *self.types(node.orelse, scope)]
-        if isinstance(node, ast.Subscript):
-            return self._table(node, scope)
-        if isinstance(node, ast.Call) and dotted(node.func).rsplit(".", 1)[-1] == "partial" and node.args:
-            found = self.types(node.args[0], scope)
-            return [ref._replace(keywords=(*ref.keywords, *node.keywords)) for ref in found]
-        return []
-
-    def _named(self, written: str, scope: Scope) -> list[TypeRef]:
-        local = self.index.local_class(written, scope.place)
-        if local:
-            return [TypeRef(local, local, written)]
-        target = self.index.resolve(written)
-        last = target.rsplit(".", 1)[-1]
-        return [TypeRef(target, "", written)] if last[:1].isupper() and last not in _WRAPPERS else []
-
-    def _table(self, node: ast.Subscript, scope: Scope) -> list[TypeRef]:
-        """``LAYERS[kind]``: one of the classes of a table of this file."""
-        name = dotted(node.value)
-        table = self.index.tables.get(name)
-        if table is None:
-            return []
-        found = [ref for value in table.values for ref in self.types(value, scope)]
-        modules = [
-            ref for ref in found if (ref.local and self.index.known(ref.local) != "no") or torch_name(ref.target)
-        ]
-        if not modules or len(modules) != len(table.values):
-            return []
-        return [ref._replace(written=f"{name}[...]", certain=False) for ref in dict.fromkeys(modules)]
-
     def _call(self, node: ast.Call, scope: Scope) -> list[Made]:
         func = node.func
         if isinstance(func, ast.Attribute):
@@ -399,7 +284,7 @@ class Values:
             return self.call_function(function, node, scope)
         if last in _SAME_FUNCTIONS:
             return self._same(node, scope)
-        if last in _WRAPPERS and node.args:
+        if last in WRAPPERS and node.args:
             held = self.values(node.args[0], scope)
             return [self._module(node, TypeRef(name, "", name), sure=False, opaque=True)] if held else []
         target = self.index.resolve(name)
@@ -415,7 +300,7 @@ class Values:
 
     def declared(self, node: ast.expr, annotation: ast.expr, scope: Scope) -> list[Made]:
         """What an argument or attribute holds by its annotation, if that names a class of modules."""
-        for part in _alternatives(annotation):
+        for part in alternatives(annotation):
             for ref in self.types(part, scope):
                 name = torch_name(ref.target)
                 if name in _PARAMETERS:
@@ -484,7 +369,7 @@ class Values:
         made = Made(node, kind, ref.written)
         data = node.args[0] if node.args else next((word.value for word in node.keywords if word.arg == "data"), None)
         if data is not None:
-            made.shape, made.sized = self.size(data, scope)
+            made.shape, made.sized = self.sizes.read(data, scope)
         if kind == "buffer":
             made.persistent = persistence(node, 1)
         return made
@@ -515,121 +400,6 @@ class Values:
         for word in (*preset, *node.keywords):
             given[word.arg or "**"] = text(word.value, scope.texts, scope.self_name)
         return given
-
-    def size(self, node: ast.expr, scope: Scope, depth: int = 0) -> tuple[str, bool]:
-        """The sizes of a tensor expression as text, and whether they were understood."""
-        if depth > 8:
-            return "", False
-        if isinstance(node, ast.Name) and node.id in scope.nodes:
-            return self.size(scope.nodes[node.id], scope, depth + 1)
-        if isinstance(node, ast.BinOp):
-            for one, other in ((node.left, node.right), (node.right, node.left)):
-                found, sized = self.size(one, scope, depth + 1)
-                if sized and not self.size(other, scope, depth + 1)[1]:
-                    return found, True
-        if isinstance(node, ast.UnaryOp):
-            return self.size(node.operand, scope, depth + 1)
-        if isinstance(node, ast.Call):
-            called = self._call_size(node, scope, depth)
-            if called is not None:
-                return called, True
-        return text(node, scope.texts, scope.self_name), False
-
-    def _call_size(self, node: ast.Call, scope: Scope, depth: int) -> str | None:
-        name = self.index.resolve(dotted(node.func))
-        last = name.rsplit(".", 1)[-1]
-        if name.startswith("torch.") and last in _TENSOR_MAKERS:
-            parts = list(node.args[:1] if last == "full" else node.args)
-            parts += [word.value for word in node.keywords if word.arg in ("size", "shape")]
-            if len(parts) == 1 and isinstance(parts[0], (ast.Tuple, ast.List)):
-                parts = list(parts[0].elts)
-            return ", ".join(text(part, scope.texts, scope.self_name) for part in parts)
-        if name == "torch.tensor" and node.args and isinstance(node.args[0], (ast.Constant, ast.UnaryOp)):
-            return ""
-        if last.endswith("_") and node.args and name.startswith(("torch.nn.init.", "nn.init.", "init.")):
-            found, sized = self.size(node.args[0], scope, depth + 1)
-            return found if sized else None
-        if isinstance(node.func, ast.Attribute) and (
-            node.func.attr.endswith("_")
-            or node.func.attr in ("to", "float", "half", "bfloat16", "clone", "detach", "type")
-        ):
-            found, sized = self.size(node.func.value, scope, depth + 1)
-            return found if sized else None
-        return None
-
-
-def persistence(node: ast.Call, place: int) -> bool | None:
-    """The `persistent` argument of a buffer, or None when only the run knows it. `place` is its position."""
-    values = [word.value for word in node.keywords if word.arg == "persistent"] or node.args[place : place + 1]
-    if not values:
-        return True
-    value = values[0]
-    return value.value is True if isinstance(value, ast.Constant) else None
-
-
-def names_of(target: ast.expr) -> Iterator[str]:
-    """The names that a target binds."""
-    if isinstance(target, ast.Name):
-        yield target.id
-    elif isinstance(target, (ast.Tuple, ast.List)):
-        for part in target.elts:
-            yield from names_of(part)
-    elif isinstance(target, ast.Starred):
-        yield from names_of(target.value)
-
-
-def literal_rounds(target: ast.expr, iterable: ast.expr) -> list[dict[str, str]] | None:
-    """For ``for name in ("q", "k")``: the strings bound in each round; None unless every round is literal.
-
-    At most 64 rounds, so that a long table of names costs no more than a loop.
-    """
-    if (
-        isinstance(iterable, ast.Call)
-        and isinstance(iterable.func, ast.Attribute)
-        and iterable.func.attr in ("items", "keys")
-    ):
-        iterable = iterable.func.value
-    if isinstance(iterable, ast.Dict):
-        elements: list[ast.expr] = [key for key in iterable.keys if key is not None]
-        target = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
-    elif isinstance(iterable, (ast.Tuple, ast.List, ast.Set)):
-        elements = iterable.elts
-    else:
-        return None
-    if not 0 < len(elements) <= 64:
-        return None
-    rounds: list[dict[str, str]] = []
-    for element in elements:
-        bound: dict[str, str] = {}
-        pairs = [(target, element)]
-        if isinstance(target, ast.Tuple) and isinstance(element, (ast.Tuple, ast.List)):
-            pairs = list(zip(target.elts, element.elts, strict=False))
-        for name, value in pairs:
-            if isinstance(name, ast.Name) and isinstance(value, ast.Constant) and isinstance(value.value, (str, int)):
-                bound[name.id] = str(value.value)
-        if not bound:
-            return None
-        rounds.append(bound)
-    return rounds
-
-
-def _alternatives(annotation: ast.expr) -> Iterator[ast.expr]:
-    """The classes inside ``Optional[X]``, ``X | None`` and quoted annotations."""
-    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        try:
-            yield from _alternatives(ast.parse(annotation.value, mode="eval").body)
-        except SyntaxError:
-            return
-    elif isinstance(annotation, ast.BinOp):
-        yield from _alternatives(annotation.left)
-        yield from _alternatives(annotation.right)
-    elif isinstance(annotation, ast.Subscript):
-        if dotted(annotation.value).rsplit(".", 1)[-1] in ("Optional", "Union", "Annotated"):
-            inner = annotation.slice
-            for part in inner.elts if isinstance(inner, ast.Tuple) else (inner,):
-                yield from _alternatives(part)
-    else:
-        yield annotation
 
 
 def _joined(given: dict[str, str]) -> str:

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from shardlint.environment import Environment
 from shardlint.facts.matching import Hit, last_part, matches
 from shardlint.facts.module import FUNCTIONS, FunctionNode, Module
 from shardlint.facts.names import BUILTINS, bindings_at, resolve
@@ -139,6 +140,11 @@ class Site(Expression):
 
     def __repr__(self) -> str:
         return f"Site({self.module.path}:{self.call.lineno} {self.text})"
+
+    @property
+    def environment(self) -> Environment:
+        """The versions that the linted project uses."""
+        return self.module.environment
 
     @property
     def called(self) -> str:

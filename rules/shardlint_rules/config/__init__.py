@@ -1,0 +1,1 @@
+"""Training configs: what the loader makes of them."""

@@ -1,0 +1,135 @@
+"""The rule yaml-float-is-string."""
+
+from __future__ import annotations
+
+import re
+
+from shardlint.rule import Bad, ConfigRule, Edit, Findings, Good, Scalar, Scalars, observation, safe
+
+_FLOAT_NAME = re.compile(
+    r"(?:.*_)?(?:lr|learning_rate|decay|wd|eps|epsilon|betas?|beta[12]|momentum|dropout|temperature|gamma|alpha|theta"
+    r"|clip|grad_norm|max_norm|tol|tolerance|rtol|atol|ratio|coeff?|std|smoothing|initializer_range|scale|threshold)"
+    r"|(?:lr|learning_rate|clip)_.*"
+)
+_COUNT_NAME = re.compile(r"(?:.*_)?(?:steps|iters|iterations|epochs|tokens|samples|interval)")
+_LENIENT_KEYS = frozenset(
+    "defaults hydra exp_manager actor_rollout_ref _target_ _component_ _convert_ _recursive_ class_path init_args "
+    "seed_everything base_model model_name_or_path train_type tuner_type rlhf_type searcher _BASE_".split()
+)
+"""Marks of readers that know the number: OmegaConf and Hydra, jsonargparse, pydantic (axolotl), argparse (TRL, swift)."""
+_LENIENT_TEXT = ("${", "{{", "!new:", "!ref", "!name:", "!apply:", "%YAML 1.2", ": ???")
+_EXPONENTS = tuple(f"{before}{e}" for before in "0123456789." for e in "eE")
+
+
+class YamlFloatIsString(ConfigRule):
+    """Reports a number in scientific notation that PyYAML reads as text, under a key that holds a number in training.
+
+    Why is this bad?
+    PyYAML follows YAML 1.1, where a float needs a dot before the exponent and a sign in it: `1e-5` and `1.0e5` are
+    strings. A dataclass does not convert them, and the optimizer fails on `0.0 <= lr`, or a schedule multiplies text.
+
+    Use instead
+    Write the dot and the sign: `1.0e-5`, `1.0e+5`.
+
+    Known limits
+    Keys whose name does not say that they hold a number are not judged, nor are files with the marks of a reader that
+    converts (Hydra, OmegaConf, jsonargparse, axolotl, TRL, LLaMA-Factory, ms-swift, yacs), nor templates. Code that
+    converts the value itself, `float(config["lr"])`, is not seen.
+    """
+
+    severity = "error"
+    since = "0.1.0"
+    evidence = observation("https://github.com/yaml/pyyaml/issues/173", "https://yaml.org/type/float.html")
+    suspects = Scalars(r"[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+", words=_EXPONENTS)
+    symptoms = (r"'<=?' not supported between instances of 'float' and 'str'", r"must be real number, not str")
+    fixes = safe("it writes the same number in the form that YAML 1.1 and 1.2 both read as a float")
+    bad = (
+        Bad(
+            """
+            model:
+              config_path: ./configs/model.json
+            train:
+              optimizer:
+                lr: 1e-5  # error
+                betas: [0.9, 95e-2]  # error
+                weight_decay: 0.01
+            """,
+            path="configs/sft.yaml",
+            fixed="""
+            model:
+              config_path: ./configs/model.json
+            train:
+              optimizer:
+                lr: 1.0e-5  # error
+                betas: [0.9, 95.0e-2]  # error
+                weight_decay: 0.01
+            """,
+        ),
+        Bad(
+            """
+            rope_theta: 1.0e6  # error
+            min_lr: 3.E4  # error
+            clip-grad-norm: -.5e-1  # error
+            """,
+            path="model.yml",
+            fixed="""
+            rope_theta: 1.0e+6  # error
+            min_lr: 3.0E+4  # error
+            clip-grad-norm: -0.5e-1  # error
+            """,
+        ),
+        Bad(
+            "max_steps: 1e5  # error",
+            path="run.yaml",
+            fixed="max_steps: 1e5  # error",
+        ),
+    )
+    good = (
+        Good(
+            """
+            train: {lr: 1.0e-5, eps: .1e-7, warmup_ratio: 0.03, min_lr: 1.e-6}
+            revision: 1234e5
+            commit: 1e10
+            run_name: "1e-5"
+            layers: [1e3]
+            """,
+            path="configs/sft.yaml",
+        ),
+        Good("train: {lr: !!float 1e-5, eps: '1e-8'}", path="tagged.yaml"),
+        Good("optimizer:\n  _component_: torch.optim.AdamW\n  lr: 2e-5", path="torchtune.yaml"),
+        Good("defaults: [base]\noptim:\n  lr: 2e-5", path="conf/hydra.yaml"),
+        Good("out: ${paths.out}/run\nlr: 2e-5", path="omega.yaml"),
+        Good("optimizer:\n  class_path: torch.optim.AdamW\n  init_args: {lr: 1e-4}", path="lightning.yaml"),
+        Good("base_model: some/model\nlearning_rate: 2e-5", path="axolotl.yml"),
+        Good("model_name_or_path: some/model\nstage: sft\nlearning_rate: 1e-4", path="llamafactory.yaml"),
+        Good("SOLVER:\n  BASE_LR: 1e-4", path="yacs.yaml"),
+        Good("%YAML 1.2\n---\nlr: 1e-4", path="new.yaml"),
+        Good("method: random\nparameters: {lr: {min: 1e-5}, eps: {values: [1e-8]}}", path="sweep.yaml"),
+    )
+
+    def judge(self, scalar: Scalar) -> Findings:
+        name = scalar.name.replace("-", "_")
+        count = _COUNT_NAME.fullmatch(name) is not None
+        if not isinstance(scalar.value, str) or not (count or _FLOAT_NAME.fullmatch(name)):
+            return
+        keys = scalar.keys
+        if keys & _LENIENT_KEYS or {"method", "parameters"} <= keys or any(t in scalar.source for t in _LENIENT_TEXT):
+            return
+        better = str(int(float(scalar.text))) if count else _respelt(scalar.text)
+        yield scalar.finding(
+            f"PyYAML reads `{scalar.text}` as text, not as a number, so `{scalar.pointer}` is a string and fails where "
+            "it is compared or computed with",
+            help=f"write `{better}`: YAML 1.1 wants a dot before the exponent and a sign in it",
+            fixable=not count,
+        )
+
+    def fix(self, scalar: Scalar, edit: Edit) -> None:
+        edit.replace(scalar, _respelt(scalar.text))
+
+
+def _respelt(text: str) -> str:
+    """The same number with a digit on both sides of a dot, and a sign in the exponent."""
+    mantissa, e, exponent = re.split(r"([eE])", text)
+    sign = mantissa[0] if mantissa[0] in "+-" else ""
+    whole, _, part = mantissa.removeprefix(sign).partition(".")
+    return f"{sign}{whole or '0'}.{part or '0'}{e}{exponent if exponent[0] in '+-' else '+' + exponent}"

@@ -1,0 +1,1 @@
+"""Text, images, video and audio on their way into a batch."""
