@@ -45,10 +45,10 @@ class Figure(NamedTuple):
 
 
 FIGURES = (
-    Figure("cold, results not cached", "cold", "ruff cold", 1.5),
+    Figure("cold, results not cached", "cold", "ruff cold", 3.0),
     Figure("cold, cache folder empty", "first run", "ruff cold"),
     Figure("warm, nothing changed", "warm", "ruff warm", 1.0),
-    Figure("three changed files without suspects", "three files", "python -c pass", 2.5),
+    Figure("three changed files without suspects", "three files", "python -c pass", 3.0),
 )
 LIBCST_BOUND = 0.01
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import traceback
-from typing import Any
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, TypeVar
 
 from shardlint.changes.generated import generated_header
 from shardlint.configs.document import BrokenDocument, Document, read_document
@@ -26,6 +28,8 @@ from shardlint.rule import ConfigRule, LocalRule, Rule
 from shardlint.source import content_hash, decode
 from shardlint.suppress import read_suppressions
 from shardlint.syntax.edit import Edit
+
+Subject = TypeVar("Subject", Module, Document)
 
 DOCUMENTS = ("yaml", "json", "toml")
 
@@ -78,11 +82,13 @@ class Analysis:
         environment: Environment | None = None,
         edits: bool = False,
         prefilter: bool = True,
+        timed: bool = False,
     ) -> None:
         self.rows = rows
         self.environment = environment or Environment({})
         self.edits = edits
         self.prefilter = prefilter
+        self.timed = timed
         self.asked = frozenset(word for row in rows for word in row["words"])
         self.crashes: list[Crash] = []
         self.seconds: dict[str, float] = {}
@@ -141,7 +147,7 @@ class Analysis:
         if isinstance(tree, SyntaxError):
             return Record(stamp, content, (pack(_syntax_error(path, tree)),), kept)
         module = Module(path, source.text, tree, dotted=dotted, environment=self.environment)
-        findings = [finding for row in suspect.rows for finding in self._local(row, module)]
+        findings = [finding for row in suspect.rows for finding in self._clocked(self._local, row, module)]
         if suspect.program:
             self._rank_facts(path, module)
         packed = tuple(pack(finding) for finding in sorted(findings))
@@ -152,6 +158,15 @@ class Analysis:
 
     def _pending(self, findings: list[Finding]) -> bool:
         return any(finding.fix is not None and finding.fix.edits is None for finding in findings)
+
+    def _clocked(self, judge: Callable[[Row, Subject], list[Finding]], row: Row, subject: Subject) -> list[Finding]:
+        """The findings of a rule; under `--timings` its time is added up."""
+        if not self.timed:
+            return judge(row, subject)
+        started = perf_counter()
+        found = judge(row, subject)
+        self.seconds[row["name"]] = self.seconds.get(row["name"], 0.0) + perf_counter() - started
+        return found
 
     def _local(self, row: Row, module: Module) -> list[Finding]:
         rule = self.rule(row)
@@ -204,7 +219,7 @@ class Analysis:
             broken = (pack(_broken("broken-document", path, error.span, str(error), "")),) if suspect.rows else ()
             return Record(stamp, content, broken, claimed=claimed)
         kept = read_suppressions(suspect.kind, document.text, document.comments()).pack()
-        findings = [finding for row in suspect.rows for finding in self._config(row, document)]
+        findings = [finding for row in suspect.rows for finding in self._clocked(self._config, row, document)]
         packed = tuple(pack(finding) for finding in sorted(findings))
         return Record(stamp, content, packed, kept, claimed=claimed, pending=self._pending(findings))
 

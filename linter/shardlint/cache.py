@@ -10,6 +10,7 @@ from __future__ import annotations
 import marshal
 import os
 import sys
+import time
 
 from shardlint import __version__
 
@@ -37,7 +38,11 @@ def folder(environ: Mapping[str, str]) -> str:
     if not base:
         home = os.path.expanduser("~")
         default = os.path.join(home, "Library", "Caches") if sys.platform == "darwin" else os.path.join(home, ".cache")
-        base = os.path.join(environ.get("XDG_CACHE_HOME") or default, "shardlint")
+        given = environ.get("XDG_CACHE_HOME", "")
+        # Its specification says that a relative path is to be ignored; it would also lie in the linted tree.
+        base = os.path.join(given if os.path.isabs(given) else default, "shardlint")
+        if not os.path.isabs(base):
+            return os.devnull  # a user without a home folder has no cache: below this no file can be made
     tag = f"{__version__}-{sys.implementation.cache_tag}"
     return os.path.join(base, tag)
 
@@ -78,11 +83,16 @@ def load(file: str) -> Any:
 
 def save(file: str, value: object) -> None:
     """Write a value of plain types whole or not at all. A cache that cannot be written is no failure of the run."""
-    from shardlint.atomic import replace_file
-
     content = marshal.dumps(value)
+    temporary = f"{file}.{os.getpid()}.{time.monotonic_ns()}"
     try:
         os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)
-        replace_file(file, MAGIC + digest(content) + content)
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except OSError:
         return
+    try:
+        with open(handle, "wb") as opened:
+            opened.write(MAGIC + digest(content) + content)
+        os.replace(temporary, file)
+    except OSError:
+        os.unlink(temporary)

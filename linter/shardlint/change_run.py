@@ -2,38 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from shardlint.changes.states import change_set
 
-from shardlint.analysis import Analysis
-from shardlint.changes.git import Git
-from shardlint.changes.site import Change
-from shardlint.changes.states import ChangeSet, change_set
-from shardlint.finding import Finding
-from shardlint.query import ChangedFiles
-from shardlint.registry import Row
-from shardlint.rule import ChangeRule
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
-Generated = tuple[tuple[tuple[str, ...], tuple[tuple[bool, str], ...], tuple[str, ...], str], ...]
+    from shardlint.analysis import Analysis
+    from shardlint.changes.generated_file import Declared
+    from shardlint.changes.git import Git
+    from shardlint.changes.states import ChangeSet
+    from shardlint.finding import Finding
+    from shardlint.registry import Row
 
 
 def run_changes(
     rows: list[Row],
     git: Git,
     analysis: Callable[[], Analysis],
-    generated: Generated,
+    generated: Sequence[Declared],
     staged: bool,
     base: str | None,
     environ: Mapping[str, str],
 ) -> list[Finding]:
-    """The findings of all change rules. A run without changes imports no rule."""
+    """The findings of all change rules. A run without changes imports no rule.
+
+    Args:
+        rows: the change rules that are on.
+        analysis: makes the analysis, which holds the rules; called only if something changed.
+        generated: the settings of that name.
+        staged, base, environ: which two states are compared, see `change_set`.
+
+    Raises:
+        GitFailed: the states cannot be read.
+    """
     changes = change_set(git, staged=staged, base=base, environ=environ)
     if not changes.changes:
         return []
     return judge_changes(rows, analysis(), changes, generated)
 
 
-def judge_changes(rows: list[Row], analysis: Analysis, changes: ChangeSet, generated: Generated = ()) -> list[Finding]:
+def judge_changes(
+    rows: list[Row], analysis: Analysis, changes: ChangeSet, generated: Sequence[Declared] = ()
+) -> list[Finding]:
     """The findings of all change rules on one change set."""
+    from shardlint.changes.site import Change
+    from shardlint.query import ChangedFiles
+    from shardlint.rule import ChangeRule
+
     findings: list[Finding] = []
     for row in rows:
         rule = analysis.rule(row)
@@ -43,8 +59,10 @@ def judge_changes(rows: list[Row], analysis: Analysis, changes: ChangeSet, gener
         for file in changes.changes:
             if not file.path.endswith(suspects.suffixes or ("",)):
                 continue
+            change = Change(file, changes, rule.voice, generated)
             try:
-                findings += rule.judge(Change(file, changes, rule.voice, generated))
+                if not suspects.generated or change.generated is not None:
+                    findings += rule.judge(change)
             except Exception:
                 analysis.crashed(row, file.path)
     return sorted(findings)

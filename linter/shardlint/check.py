@@ -24,12 +24,12 @@ def check(parsed: Parsed, out: TextIO, err: TextIO, environ: Mapping[str, str]) 
     if parsed.flag("show-settings"):
         from shardlint.settings_view import shown_settings
 
-        out.write(shown_settings(session))
+        out.write(shown_settings(session, _choice(parsed)))
         return 0
     if parsed.one("why") is not None:
         from shardlint.why import why
 
-        out.write(why(session, parsed.one("why") or ""))
+        out.write(why(session, parsed.one("why") or "", _choice(parsed), environ))
         return 0
     request = _request(parsed, environ)
     outcome = run(session, request)
@@ -41,11 +41,10 @@ def check(parsed: Parsed, out: TextIO, err: TextIO, environ: Mapping[str, str]) 
 
 
 def _request(parsed: Parsed, environ: Mapping[str, str]) -> Request:
-    choice = Choice(parsed.many("select"), parsed.many("ignore") or (), parsed.many("extend-select") or ())
     edits = parsed.flag("fix") or parsed.flag("diff") or parsed.one("output-format") == "json"
     return Request(
         parsed.operands,
-        choice=choice,
+        choice=_choice(parsed),
         environ=environ,
         edits=edits,
         use_cache=not parsed.flag("no-cache"),
@@ -53,11 +52,18 @@ def _request(parsed: Parsed, environ: Mapping[str, str]) -> Request:
         base=parsed.one("base"),
         jobs=_jobs(parsed),
         wants_unknown=parsed.flag("show-unknown"),
+        timings=parsed.flag("timings"),
     )
+
+
+def _choice(parsed: Parsed) -> Choice:
+    return Choice(parsed.many("select"), parsed.many("ignore") or (), parsed.many("extend-select") or ())
 
 
 def _jobs(parsed: Parsed) -> int:
     given = parsed.one("jobs")
+    if parsed.flag("timings"):
+        return 1  # times of processes side by side would not add up
     if given is None:
         return os.cpu_count() or 1
     if not given.isdigit() or int(given) < 1:
@@ -79,20 +85,12 @@ class _Report:
         self.environ = environ
 
     def finish(self) -> int:
-        findings = [f for f in self.outcome.findings if f.confidence >= self._least_confidence()]
-        if self.parsed.flag("show-unknown"):
-            from shardlint.unknown import not_checked
-
-            findings = sorted([*findings, *not_checked(self.outcome)])
-        findings = self._without_baseline(findings)
-        if self.parsed.flag("fix") or self.parsed.flag("diff"):
-            from shardlint.fix_command import apply_fixes
-
-            findings, shown = apply_fixes(self.session, self.outcome, findings, self.parsed)
-            if self.parsed.flag("diff"):
-                self.out.write(shown)
-                return 1 if shown and not self.parsed.flag("exit-zero") else self._failed()
-            self.err.write(shown)
+        if self.parsed.flag("diff"):
+            return self._diff()
+        findings, note = self._findings()
+        if self.parsed.flag("fix"):
+            findings, note = self._fix(findings, note)
+        self.err.write(note)
         self._write(findings)
         self._complain()
         if self.parsed.flag("timings"):
@@ -100,6 +98,41 @@ class _Report:
 
             self.err.write(shown_timings(self.outcome))
         return self._code(findings)
+
+    def _findings(self) -> tuple[list[Finding], str]:
+        """What is to be reported, and a note about the baseline."""
+        least = self._least_confidence()
+        findings = [finding for finding in self.outcome.findings if finding.confidence >= least]
+        if self.parsed.flag("show-unknown"):
+            from shardlint.unknown import not_checked
+
+            findings = sorted([*findings, *not_checked(self.outcome)])
+        return self._without_baseline(findings)
+
+    def _fix(self, findings: list[Finding], note: str) -> tuple[list[Finding], str]:
+        """Write the fixes, and look again at what was changed, because lines have moved."""
+        from shardlint.fix_command import apply_fixes
+
+        fixed = apply_fixes(self.session, self.outcome, findings, self.parsed)
+        self.err.write(fixed.note)
+        if not fixed.written:
+            return findings, note
+        crashes = self.outcome.crashes
+        self.outcome = run(self.session, _request(self.parsed, self.environ))
+        self.outcome.crashes = crashes or self.outcome.crashes
+        return self._findings()
+
+    def _diff(self) -> int:
+        from shardlint.fix_command import apply_fixes
+
+        findings, note = self._findings()
+        fixed = apply_fixes(self.session, self.outcome, findings, self.parsed)
+        self.err.write(note + fixed.note)
+        self.out.write(fixed.diff)
+        self._complain()
+        if self._failed():
+            return 2
+        return int(bool(fixed.diff) and not self.parsed.flag("exit-zero"))
 
     def _least_confidence(self) -> float:
         given = self.parsed.one("min-confidence")
@@ -113,22 +146,19 @@ class _Report:
             raise UsageError(f"`--min-confidence` takes a number from 0 to 1, not `{given}`")
         return value
 
-    def _without_baseline(self, findings: list[Finding]) -> list[Finding]:
+    def _without_baseline(self, findings: list[Finding]) -> tuple[list[Finding], str]:
         target = self.parsed.one("write-baseline")
         named = self.parsed.one("baseline")
         inside = self.session.settings.baseline
         file = named or (os.path.join(self.session.root, inside) if inside else None)
         if target is None and file is None:
-            return findings
+            return findings, ""
         from shardlint.baseline_command import against_baseline, written_baseline
 
         if target is not None:
-            self.err.write(written_baseline(self.parsed, target, findings))
-            return []
+            return [], written_baseline(self.parsed, self.outcome, target, findings)
         assert file is not None
-        kept, note = against_baseline(self.session, self.outcome, file, findings, whole=not self.parsed.operands)
-        self.err.write(note)
-        return kept
+        return against_baseline(self.session, self.outcome, self.parsed, _choice(self.parsed), file, findings)
 
     def _write(self, findings: list[Finding]) -> None:
         target = self.parsed.one("output-file")
@@ -178,9 +208,11 @@ class _Report:
         )
 
     def _source(self, path: str) -> str | None:
+        data = self.outcome.contents.get(path)
         try:
-            with open(os.path.join(self.session.root, path), "rb") as file:
-                data = file.read()
+            if data is None:
+                with open(os.path.join(self.session.root, path), "rb") as file:
+                    data = file.read()
         except OSError:
             return None
         from shardlint.errors import UndecodableSource
@@ -202,11 +234,18 @@ class _Report:
         for _, sentence in discovery.problems:
             self.err.write(f"shardlint: {sentence}\n")
 
-    def _failed(self) -> int:
-        return 2 if self.outcome.crashes else 0
+    def _failed(self) -> bool:
+        """Whether something could not be checked as asked: a rule crashed, or a file in question cannot be read."""
+        discovery = self.outcome.discovery
+        assert discovery is not None
+        asked = {file[0] for file in discovery.files}
+        unread = [
+            path for path, _ in discovery.problems if path in asked or not (self.parsed.operands or path == ".git")
+        ]
+        return bool(self.outcome.crashes or unread)
 
     def _code(self, findings: list[Finding]) -> int:
-        if self.outcome.crashes:
+        if self._failed():
             return 2
         if self.parsed.flag("exit-zero"):
             return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 
 from shardlint import cache
@@ -10,7 +11,7 @@ from shardlint.discover import discover
 from shardlint.errors import GitFailed
 from shardlint.finding import Finding
 from shardlint.record import Record
-from shardlint.selection import Choice, active_rows, engine_rules, known_names
+from shardlint.selection import Choice, active_rows, engine_rules
 from shardlint.session import Session
 
 TYPE_CHECKING = False
@@ -41,6 +42,7 @@ class Request:
         "paths",
         "prefilter",
         "staged",
+        "timings",
         "use_cache",
         "wants_unknown",
     )
@@ -58,6 +60,7 @@ class Request:
         base: str | None = None,
         jobs: int = 0,
         wants_unknown: bool = False,
+        timings: bool = False,
     ) -> None:
         self.paths = paths
         self.choice = choice or Choice()
@@ -69,10 +72,16 @@ class Request:
         self.base = base
         self.jobs = jobs
         self.wants_unknown = wants_unknown
+        self.timings = timings
 
 
 class Outcome:
-    """What a run found: findings after suppression, and what could not be done."""
+    """What a run found: findings after suppression, and what could not be done.
+
+    `contents`: what was linted in place of the file on disk, under `--staged`. `hashes`: digests of the bytes that were
+    linted, when edits were asked for. `stages` and `seconds`: the time spent in each stage and, when asked for, rule.
+    `parsed`: bytes that LibCST parsed, of `total_bytes` that were read.
+    """
 
     __slots__ = (
         "configs",
@@ -82,10 +91,12 @@ class Outcome:
         "files",
         "findings",
         "generated",
+        "hashes",
         "not_judged",
         "not_recognised",
         "parsed",
         "seconds",
+        "stages",
         "total_bytes",
     )
 
@@ -99,7 +110,9 @@ class Outcome:
         self.contents: dict[str, bytes] = {}
         self.generated: set[str] = set()
         self.discovery: Discovery | None = None
+        self.hashes: dict[str, bytes] = {}
         self.seconds: dict[str, float] = {}
+        self.stages: list[tuple[str, float]] = []
         self.parsed = 0
         self.total_bytes = 0
 
@@ -127,9 +140,18 @@ class _Run:
         self.program: tuple[Any, ...] | None = None
         self.dirty = False
         self.settled = 0
+        self.started = time.time_ns()
+        self.layout = b""
         self.analysis: Analysis | None = None
         self.staged_contents: dict[str, bytes | None] = {}
         self.outcome = Outcome()
+        self.mark = time.perf_counter()
+
+    def _stage(self, name: str) -> None:
+        """Note the time since the stage before."""
+        now = time.perf_counter()
+        self.outcome.stages.append((name, now - self.mark))
+        self.mark = now
 
     def _git(self) -> Git | None:
         if not any(os.path.exists(os.path.join(at, ".git")) for at in _upwards(self.root)):
@@ -154,20 +176,35 @@ class _Run:
                 include=settings.include_regexes,
             )
         outcome.discovery = named
-        self._load()
+        self._stage("find files")
         known = {file[0]: file for file in everything.files}
         known.update((file[0], file) for file in named.files)
         if self.request.staged:
             self._read_staged(known, [file[0] for file in named.files])
+        self._place(known)
+        self._load()
+        self._stage("load results")
         reported = {file[0] for file in named.files if file[0] in known}
         self._look(known, reported)
+        self._stage("files")
         findings = [finding for path in sorted(reported) for finding in self._of(path)]
         findings += self._program_findings(known, reported)
+        self._stage("program")
         findings += self._change_findings(reported)
+        self._stage("changes")
         self._count(known, reported)
         outcome.findings = sorted(self._kept(findings, reported))
+        self._stage("suppressions")
         self._save()
+        self._stage("save results")
         return outcome
+
+    def _place(self, known: dict[str, File]) -> None:
+        """What one file's result takes from others: packages give import names, and any new file may be imported."""
+        python = [path for path, file in known.items() if file[1] == "python"]
+        packages = "\n".join(sorted(path for path in python if path.endswith("__init__.py")))
+        self.key += cache.digest(packages.encode("utf-8", "surrogateescape")).hex()
+        self.layout = cache.digest("\n".join(sorted(python)).encode("utf-8", "surrogateescape"))
 
     def _load(self) -> None:
         if not self.request.use_cache:
@@ -181,8 +218,14 @@ class _Run:
     def _save(self) -> None:
         if not self.request.use_cache or not self.dirty or self.staged_contents:
             return
-        records = {path: record.as_plain() for path, record in self.records.items()}
-        stored = {"key": self.key, "records": records, "program": self.program, "time": time.time_ns()}
+        crashed = {crash.path for crash in self.outcome.crashes}
+        records = {p: record.as_plain() for p, record in self.records.items() if p not in crashed and record.content}
+        stored = {
+            "key": self.key,
+            "records": records,
+            "program": None if crashed else self.program,
+            "time": self.started,
+        }
         cache.save(self.results_file, stored)
 
     def _read_staged(self, known: dict[str, File], named: list[str]) -> None:
@@ -198,6 +241,7 @@ class _Run:
         differing = self.git.unstaged([path for path in named if path in known])
         contents = self.git.contents([blobs[path] for path in differing])
         self.staged_contents = {path: contents.get(blobs[path]) for path in differing}
+        self.outcome.contents = {path: data for path, data in self.staged_contents.items() if data is not None}
 
     def _look(self, known: dict[str, File], reported: set[str]) -> None:
         """Bring the record of every file up to date; a changed file is read, an unchanged one is not."""
@@ -274,7 +318,11 @@ class _Run:
             environment = Environment.from_plain(self.session.environment)
             request = self.request
             self.analysis = Analysis(
-                self.rows, environment=environment, edits=request.edits, prefilter=request.prefilter
+                self.rows,
+                environment=environment,
+                edits=request.edits,
+                prefilter=request.prefilter,
+                timed=request.timings,
             )
         return self.analysis
 
@@ -307,17 +355,30 @@ class _Run:
 
         analysis = self._analysis()
         stored = cache.load(self.facts_file) if self.request.use_cache else None
-        facts: dict[str, tuple[bytes, Any]] = stored if isinstance(stored, dict) else {}
-        facts.update({path: (self.records[path].content, value) for path, value in analysis.facts.items()})
+        usable = isinstance(stored, dict) and stored.get("key") == self.key
+        facts: dict[str, tuple[bytes, Any]] = stored["facts"] if usable else {}
         valid = {p: v for p, (content, v) in facts.items() if p in self.records and self.records[p].content == content}
+        self._build_facts([path for path in roots if path not in valid and path not in analysis.facts])
+        valid.update(analysis.facts)
         python = [path for path, file in known.items() if file[1] == "python"]
         result, facts_after = run_program(analysis, roots, python, valid, self._read, self._dotted)
         result.key = self._program_key(roots, result.used)
-        self.program = result.as_plain()
         self.dirty = True
+        self.program = None if analysis.crashes else result.as_plain()
         if self.request.use_cache and not self.staged_contents:
-            cache.save(self.facts_file, {p: (self.records[p].content, v) for p, v in facts_after.items()})
+            kept = {path: (self.records[path].content, value) for path, value in facts_after.items()}
+            cache.save(self.facts_file, {"key": self.key, "facts": kept})
         return result
+
+    def _build_facts(self, paths: list[str]) -> None:
+        """Facts lie in a file of their own, which can be lost while the results are still there."""
+        from shardlint.analysis import Suspect
+
+        analysis = self._analysis()
+        for path in paths:
+            suspect = analysis.sift(path, "python", self.records[path].stamp, self._read(path))
+            if isinstance(suspect, Suspect):
+                analysis.look(suspect, self._dotted(path))
 
     def _program_key(self, roots: list[str], used: list[str]) -> bytes:
         """Program results hold as long as the files where they start and the files they asked for stay the same."""
@@ -325,7 +386,7 @@ class _Run:
         for path in sorted({*roots, *used}):
             record = self.records.get(path)
             parts.append(path.encode("utf-8", "surrogateescape") + b"\0" + (record.content if record else b"gone"))
-        return cache.digest(b"\n".join(parts))
+        return cache.digest(b"\n".join([self.layout, *parts]))
 
     def _change_findings(self, reported: set[str]) -> list[Finding]:
         rows: list[Row] = [row for row in self.rows if row["kind"] == "change"]
@@ -356,6 +417,10 @@ class _Run:
             if record.generated:
                 outcome.generated.add(path)
         outcome.not_recognised.sort()
+        if self.request.edits:
+            outcome.hashes = {path: record.content for path, record in self.records.items()}
+        nodes = sys.modules.get("shardlint.syntax.nodes")
+        outcome.parsed = 0 if nodes is None else nodes.parsed_bytes
         if self.analysis is not None:
             outcome.crashes = self.analysis.crashes
             outcome.seconds = self.analysis.seconds
@@ -365,7 +430,7 @@ class _Run:
         from shardlint.filters import Filters
 
         on = engine_rules(self.session, self.request.choice)
-        filters = Filters(self.session.settings, self.rows, on, known_names(self.session.rows))
+        filters = Filters(self.session.settings, self.rows, self.session.rows, on)
         return filters.apply(findings, self.records, reported, whole=not self.request.paths)
 
 

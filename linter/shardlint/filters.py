@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shardlint.finding import Finding
+from shardlint.selection import known_names
 from shardlint.suppress import Suppressions, settings_hide, unknown_findings, unpack_suppressions, unused_findings
 
 TYPE_CHECKING = False
@@ -15,13 +16,16 @@ if TYPE_CHECKING:
 
 
 class Filters:
-    """The filters of one run. `engine` holds the engine's own rules that are on, `known` every name there is."""
+    """The filters of one run. `rows` are the rules that are on, `every` all rules, `engine` the engine's own that are on."""
 
-    def __init__(self, settings: Settings, rows: list[Row], engine: frozenset[str], known: frozenset[str]) -> None:
+    def __init__(self, settings: Settings, rows: list[Row], every: list[Row], engine: frozenset[str]) -> None:
         self.settings = settings
         self.engine = engine
-        self.known = known
-        self.active = frozenset(name for row in rows for name in (row["name"], row["family"]))
+        self.known = known_names(every)
+        # A comment is idle only if all that it names was judged here; change and plan rules judge other states.
+        judged = {row["name"] for row in rows if row["kind"] not in ("change", "plan")}
+        partly = {row["family"] for row in every if row["name"] not in judged}
+        self.active = frozenset(judged | {row["family"] for row in every} - partly)
 
     def apply(
         self, findings: Iterable[Finding], records: dict[str, Record], reported: set[str], *, whole: bool
@@ -31,7 +35,9 @@ class Filters:
             path: unpack_suppressions(records[path].suppressions) for path in reported if records[path].suppressions
         }
         kept = [finding for finding in findings if not self._hidden(finding, comments, records)]
-        for path, suppressions in sorted(comments.items()):
+        # Comments of other files were read to hide what lies there; whether they are idle was not looked at.
+        for path in sorted(reported & comments.keys()):
+            suppressions = comments[path]
             if "unused-suppression" in self.engine:
                 kept += unused_findings(path, suppressions, self.active)
             if "unknown-suppression" in self.engine:

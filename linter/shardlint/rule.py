@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
+from shardlint.changes.site import Change
 from shardlint.configs.site import Scalar
 from shardlint.example import Bad, Example, Good
 from shardlint.facts.divergent import Divergent
@@ -33,7 +34,6 @@ from shardlint.syntax.edit import Edit
 from shardlint.voice import CEILINGS, Voice
 
 if TYPE_CHECKING:
-    from shardlint.changes.site import Change
     from shardlint.finding import Severity
     from shardlint.runtime.plan import Plan
 
@@ -176,6 +176,7 @@ __all__ = [
     "RANK",
     "Bad",
     "Call",
+    "Change",
     "ChangeRule",
     "ChangedFiles",
     "ConfigRule",

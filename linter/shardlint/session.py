@@ -10,6 +10,7 @@ from __future__ import annotations
 import marshal
 import os
 import sys
+import time
 
 from shardlint import cache
 from shardlint.settings import Settings
@@ -21,6 +22,13 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
     Stamp = tuple[int, int] | None
+
+
+_PLAIN = 2
+"""The last format of marshal that writes equal values as equal bytes; later ones also write which values are shared."""
+
+_RACE = 2_000_000_000
+"""Nanoseconds. What was written so shortly before it was read could change again under the same time stamp."""
 
 
 class Session:
@@ -58,7 +66,7 @@ def open_session(directory: str, environ: Mapping[str, str]) -> Session:
     """
     where = cache.path(environ, "session", directory)
     stored = cache.load(where)
-    if stored is not None and _fresh(stored, environ):
+    if isinstance(stored, dict) and _fresh(stored, environ):
         return _open(stored["session"], stored["digest"])
     return _make(directory, where, environ)
 
@@ -81,7 +89,8 @@ def _stamp(path: str) -> Stamp:
         status = os.stat(path)
     except OSError:
         return None
-    return (status.st_mtime_ns, status.st_size)
+    # Every commit touches the folder `.git`; that there is one is all that counts.
+    return (0, 0) if path.endswith("/.git") else (status.st_mtime_ns, status.st_size)
 
 
 def _make(directory: str, where: str, environ: Mapping[str, str]) -> Session:
@@ -89,6 +98,7 @@ def _make(directory: str, where: str, environ: Mapping[str, str]) -> Session:
     from shardlint.registry import load_rows, search_path, sources
     from shardlint.settings import find_settings, load_settings
 
+    settled = time.time_ns() - _RACE
     located = find_settings(directory)
     settings = load_settings(located)
     rows, folders = load_rows()
@@ -101,10 +111,11 @@ def _make(directory: str, where: str, environ: Mapping[str, str]) -> Session:
         "environment": Environment(versions(root, environ, setting=settings.environment)).as_plain(),
         "rows": rows,
     }
-    digest = cache.digest(marshal.dumps((session, _contents(code))))
+    digest = cache.digest(marshal.dumps((session, _contents(code)), _PLAIN))
     watched = [*located.consulted, *consulted(root, environ, settings.environment), *search_path(), *code]
     stamps = [(path, _stamp(path)) for path in dict.fromkeys(watched)]
-    cache.save(where, {"outside": _outside(environ), "stamps": stamps, "session": session, "digest": digest})
+    if not any(stamp is not None and stamp[0] > settled for _, stamp in stamps):
+        cache.save(where, {"outside": _outside(environ), "stamps": stamps, "session": session, "digest": digest})
     return _open(session, digest)
 
 

@@ -6,7 +6,8 @@ githooks):
 - ``core.fsmonitor``, ``core.hooksPath`` and ``.git/hooks``: overridden on the command line; no index is written.
 - ``filter.*.clean``, ``filter.*.smudge`` and ``filter.*.process`` run when a command compares or writes the working
   tree. No command here does: ``ls-files``, ``ls-tree``, ``diff-index --cached``, ``diff-tree``, ``rev-list``,
-  ``cat-file`` and ``check-attr`` read the index, objects and attributes. Working-tree content is read from disk and compared here.
+  ``cat-file`` and ``check-attr`` read the index, objects and attributes. Working-tree content is read from disk and
+  compared here.
 - ``diff.external``, ``diff.*.command`` and ``diff.*.textconv``: switched off, and ``--raw`` output does not reach them.
 - ``core.sshCommand``, ``remote.*.uploadpack``, credential helpers and remote helpers need a transport: lazy fetches
   are off, and ``GIT_ALLOW_PROTOCOL`` allows none, which also holds for a git older than ``GIT_NO_LAZY_FETCH``.

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 
+from shardlint.changes.edit import first_changed_line, same_code
+from shardlint.changes.generated_file import Declared, GeneratedFile, generated_file
+from shardlint.changes.key_renames import KeyChange, in_tests, key_renames
 from shardlint.changes.states import ChangeSet, FileChange
 from shardlint.discover import matcher
 from shardlint.finding import Finding, Related, Span
 from shardlint.voice import Voice
 
-Generated = tuple[tuple[tuple[str, ...], tuple[tuple[bool, str], ...], tuple[str, ...], str], ...]
-"""The `generated` settings: patterns, compiled patterns, patterns of the sources, command."""
-
 
 class Change:
-    """A changed file. Texts are decoded as UTF-8 with replacement; trees are None where a state does not parse."""
+    """A changed file. Texts are decoded as UTF-8 with replacement, their line ends are newlines."""
 
-    def __init__(self, file: FileChange, changes: ChangeSet, voice: Voice, generated: Generated = ()) -> None:
+    def __init__(self, file: FileChange, changes: ChangeSet, voice: Voice, declared: Sequence[Declared] = ()) -> None:
         self.file = file
         self.changes = changes
         self.voice = voice
-        self._generated = generated
+        self._declared = declared
+        self._generated: tuple[GeneratedFile | None] | None = None
 
     @property
     def path(self) -> str:
@@ -39,53 +39,74 @@ class Change:
         return _text(self.file.after)
 
     @property
-    def changed_paths(self) -> frozenset[str]:
-        """Every path that the change touches, old names of renamed files included."""
-        touched = {change.path for change in self.changes.changes}
-        touched |= {change.old_path for change in self.changes.changes if change.old_path}
-        return frozenset(touched)
+    def since(self) -> str:
+        """Words for the earlier state: `HEAD`, `the merge base of main and HEAD (0123456789)`."""
+        return self.changes.before_name
 
     @property
-    def declared_generated(self) -> tuple[str, ...] | None:
-        """The patterns of the sources, when the settings call the file generated; None when they do not."""
-        for _, regexes, sources, _ in self._generated:
-            if matcher(regexes)(self.path):
-                return sources
-        return None
+    def generated(self) -> GeneratedFile | None:
+        """What is known of a file that a generator writes; None for any other, and for a new or deleted one."""
+        if self._generated is None:
+            declared = next((entry for entry in self._declared if matcher(entry[1])(self.path)), None)
+            self._generated = (generated_file(self.file, self.changes, declared),)
+        return self._generated[0]
 
-    def tree(self, text: str | None) -> ast.Module | None:
-        """The syntax tree of one state, or None."""
-        if text is None:
-            return None
-        try:
-            return ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+    @property
+    def same_code(self) -> bool:
+        """Whether only layout, comments, docstrings, the order of imports or a version stamp changed."""
+        before, after = self.before, self.after
+        return before is not None and after is not None and same_code(self.path, before, after)
+
+    @property
+    def restores(self) -> bool:
+        """Whether the file has a content again that an earlier commit gave it."""
+        return self.changes.restores(self.path)
+
+    @property
+    def in_tests(self) -> bool:
+        """Whether the file is part of tests."""
+        return in_tests(self.path)
+
+    @property
+    def first_line(self) -> int:
+        """The line of the later text, from 1, where the change begins, comments and blank lines apart."""
+        return first_changed_line(self.before or "", self.after or "")
+
+    def key_renames(self) -> Sequence[KeyChange]:
+        """The state dict keys that the change renames, without any code in sight that maps the old ones."""
+        return tuple(key_renames(self.file, self.changes))
 
     def finding(
         self,
         message: str,
         *,
         help: str,
-        span: Span | None = None,
-        related: Sequence[Related] = (),
+        line: int = 1,
+        column: int = 1,
+        related: Sequence[tuple[str, int, str]] = (),
         scope: str = "",
         certainty: float = 1.0,
     ) -> Finding:
-        """A finding in the later state of the file; at its first line unless `span` says where."""
-        place = span or Span(1, 1, 1, 1)
+        """A finding in the later state of the file: from `column` to the end of `line`.
+
+        Args:
+            related: other places that explain it: path, line and words.
+            scope: the class or function around it, which names the finding across edits.
+            certainty: of the match: 1.0 read off the files, 0.8 inferred, 0.6 by name only.
+        """
         lines = (self.after or "").split("\n")
+        text = lines[line - 1] if line <= len(lines) else ""
         return self.voice.finding(
             self.path,
-            place,
+            Span(line, column, line, max(len(text), column) + 1),
             message,
             help=help,
-            related=tuple(related),
+            related=tuple(Related(path, at, 1, words) for path, at, words in related),
             certainty=certainty,
             scope=scope,
-            line=lines[place.line - 1] if place.line <= len(lines) else "",
+            line=text,
         )
 
 
 def _text(data: bytes | None) -> str | None:
-    return None if data is None else data.decode("utf-8", "replace")
+    return None if data is None else data.decode("utf-8-sig", "replace").replace("\r\n", "\n")

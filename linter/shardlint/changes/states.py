@@ -36,6 +36,7 @@ if TYPE_CHECKING:
             """The content of a file; None if it is no regular file here."""
             ...
 
+
 _BINARY_LOOK = 8000
 """Bytes. git calls a file binary when one of so many first bytes is 0."""
 

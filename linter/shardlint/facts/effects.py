@@ -2,9 +2,12 @@
 
 An entry maps a dotted name to how the call takes part:
 
-    "torch.distributed.all_reduce" = { group = 2 }                 position of the `group` argument (keyword `group` always)
-    "torch.distributed.checkpoint.save" = { unless = { no_dist = true } }   no collective when that argument is given so
-    "*.wait_for_everyone" = {}                                     any receiver: the method name is telling enough
+    "torch.distributed.barrier" = { group = 0 }            position of the `group` argument (its keyword always counts)
+    "all_reduce" = { in = ["torch.distributed"], group = 2 }        one entry for a name of several packages
+    "torch.distributed.checkpoint.save" = { unless = { no_dist = true } }   no collective when that argument is so
+    "pkg.get_state" = { when = { options = "full=True" } } a collective only when the argument's text holds this
+    "*.full_tensor" = { mesh = true }                      any receiver, believed by name; the group is the receiver's
+    "*.accelerator.gather" = {}                            any receiver of that last name
 
 Other keys of an entry (`why`, `reference`) are for people.
 """
@@ -14,15 +17,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shardlint.facts.names import BY_NAME
-from shardlint.facts.trace import Step
+from shardlint.facts.trace import OPAQUE, Step
 
-_WORLD = ("None", "WORLD", "group.WORLD")
+ANY_GROUP = "?"
+"""A group that cannot be told from the call: it may be the same as any other."""
+
+Given = dict[int | str, tuple[str, bool, object]]
+Entry = dict[str, object]
 
 
 class Effect:
-    """One call that is a collective: what it is called, in which group (None: the world), where, and how sure."""
+    """One call that is a collective: what it is called, in which group (None: the world), where, and how sure.
 
-    __slots__ = ("certainty", "group", "name", "path", "span", "text")
+    `open` says that an argument which is not known decides whether the call is a collective at all.
+    """
+
+    __slots__ = ("certainty", "group", "name", "open", "path", "span", "text")
 
     def __init__(
         self,
@@ -32,6 +42,7 @@ class Effect:
         path: str,
         span: tuple[int, int, int, int],
         certainty: float,
+        open: bool = False,
     ) -> None:
         self.name = name
         self.text = text
@@ -39,65 +50,100 @@ class Effect:
         self.path = path
         self.span = span
         self.certainty = certainty
+        self.open = open
 
-    @property
-    def signature(self) -> tuple[str, str | None]:
-        """Two ranks match when operation and group are the same; positions and tensors may differ."""
-        return (self.name.rpartition(".")[2], self.group)
+    def matches(self, other: Effect) -> bool:
+        """Whether two ranks meet in these calls: the same operation and group; positions and tensors may differ."""
+        if self.name.rpartition(".")[2] != other.name.rpartition(".")[2]:
+            return False
+        return self.group == other.group or ANY_GROUP in (self.group, other.group)
+
+    def in_group(self, group: str | None) -> Effect:
+        """The same call in another group."""
+        return Effect(self.name, self.text, group, self.path, self.span, self.certainty, self.open)
 
 
 class Effects:
-    """A table of collective calls. `names` are the dotted names, `words` their last parts."""
+    """A table of collective calls. `beside` holds further ones that are followed, but are no concern of the rule."""
 
-    def __init__(self, table: Mapping[str, Mapping[str, object]]) -> None:
-        self.table = {name: dict(entry) for name, entry in table.items()}
+    def __init__(self, table: Mapping[str, Mapping[str, object]], *, beside: Effects | None = None) -> None:
+        self.own = _expanded(table)
+        self.table = {**beside.table, **self.own} if beside is not None else self.own
         self.words = frozenset(name.rpartition(".")[2] for name in self.table)
 
     def __or__(self, other: Effects) -> Effects:
-        return Effects({**self.table, **other.table})
+        return Effects({**self.own, **other.own})
+
+    def owns(self, effect: Effect) -> bool:
+        """Whether an effect is the rule's concern."""
+        return effect.name in self.own
 
     def of(self, step: Step, path: str) -> Effect | None:
         """The effect that a call step has, or None when it is not in the table or an argument exempts it."""
         _, names, certainty, span, text, arguments = step
         for name in names:
-            entry, sure = self._entry(name, certainty)
-            if entry is None:
+            key, sure = self._key(name, certainty)
+            if key is None:
                 continue
+            entry = self.table[key]
             given = {place: (shown, known, value) for place, shown, known, value in arguments}
-            if _exempt(entry, given):
+            taken = _taken(entry, given)
+            if taken is False:
                 return None
-            return Effect(name, text, _group(entry, given), path, span, sure)
+            return Effect(key, text, _group(entry, given), path, span, sure, open=taken is None)
         return None
 
-    def _entry(self, name: str, certainty: float) -> tuple[dict[str, object] | None, float]:
+    def _key(self, name: str, certainty: float) -> tuple[str | None, float]:
         if name in self.table:
-            return self.table[name], BY_NAME if name.startswith("*.") else certainty
-        loose = "*." + name.rpartition(".")[2]
-        if loose in self.table:
-            return self.table[loose], BY_NAME
+            return name, BY_NAME if name.startswith("*.") else certainty
+        parts = name.split(".")
+        for last in (2, 1):
+            loose = "*." + ".".join(parts[-last:])
+            if loose in self.table:
+                return loose, BY_NAME
         return None, certainty
 
 
-Given = dict[int | str, tuple[str, bool, object]]
+def _expanded(table: Mapping[str, Mapping[str, object]]) -> dict[str, Entry]:
+    found: dict[str, Entry] = {}
+    for name, entry in table.items():
+        packages = entry.get("in")
+        if isinstance(packages, list):
+            found.update({f"{package}.{name}": dict(entry) for package in packages})
+        else:
+            found[name] = dict(entry)
+    return found
 
 
-def _exempt(entry: Mapping[str, object], given: Given) -> bool:
-    unless = entry.get("unless")
-    if not isinstance(unless, Mapping):
-        return False
-    for place, value in unless.items():
-        if place in given and given[place][1] and given[place][2] == value:
-            return True
-    return False
+def _taken(entry: Entry, given: Given) -> bool | None:
+    """Whether the arguments make the call a collective; None when that cannot be told."""
+    unless, when = entry.get("unless"), entry.get("when")
+    answer: bool | None = True
+    for place, value in unless.items() if isinstance(unless, dict) else ():
+        if place in given:
+            _, known, constant = given[place]
+            if known and constant == value:
+                return False
+            if not known:
+                answer = None
+        elif OPAQUE in given:
+            answer = None
+    if isinstance(when, dict):
+        return answer if any(p in given and str(text) in given[p][0] for p, text in when.items()) else False
+    return answer
 
 
-def _group(entry: Mapping[str, object], given: Given) -> str | None:
+def _group(entry: Entry, given: Given) -> str | None:
+    if entry.get("mesh"):
+        return ANY_GROUP
     place = entry.get("group")
     text: str | None = None
     for key in ("group", "process_group", place):
         if isinstance(key, (int, str)) and not isinstance(key, bool) and key in given:
             text = given[key][0]
             break
-    if text is None or text in _WORLD or text.endswith(".WORLD"):
+    if text is None:
+        return ANY_GROUP if OPAQUE in given else None
+    if text == "None" or text.rpartition(".")[2] in ("WORLD", "_get_default_group()"):
         return None
     return text

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from shardlint.facts.module import Module
-from shardlint.facts.names import BY_NAME, resolve
+from shardlint.facts.module import UNNAMED, Module
+from shardlint.facts.names import BY_NAME, local_definition, resolve
 from shardlint.facts.values import made_from
 from shardlint.query import Both, Call, Either, InFileWith, InFunctionWith, Method, Query
 
@@ -51,7 +51,7 @@ def _find(module: Module, query: Query) -> Iterator[Hit]:
 
 def _calls(module: Module, query: Call) -> Iterator[Hit]:
     aliases = _alias_words(module, query.words)
-    for word in (*query.words, *aliases):
+    for word in (*query.words, *aliases, UNNAMED):
         for call in module.calls.get(word, ()):
             found = resolve(module, call.func)
             for name in found.names:
@@ -62,20 +62,7 @@ def _calls(module: Module, query: Call) -> Iterator[Hit]:
 
 def _alias_words(module: Module, words: frozenset[str]) -> set[str]:
     """Other names that one of `words` is bound to in this file: `import x as y`, `f = x.y`, `partial(x.y)`."""
-    known = module.memo.get("aliases")
-    if not isinstance(known, dict):
-        known = {}
-        for scope in module.scopes.values():
-            for name, bindings in scope.bindings.items():
-                for binding in bindings:
-                    for source in _sources(binding.target, binding.value):
-                        if source != name:
-                            known.setdefault(source, set()).add(name)
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-                for source in _sources(None, node.value):
-                    known.setdefault(source, set()).add(node.targets[0].attr)
-        module.memo["aliases"] = known
+    known = _aliases(module)
     found: set[str] = set()
     frontier = set(words)
     while frontier:
@@ -83,6 +70,27 @@ def _alias_words(module: Module, words: frozenset[str]) -> set[str]:
         found |= fresh
         frontier = fresh
     return found
+
+
+def _aliases(module: Module) -> dict[str, set[str]]:
+    """For each word the names that something spelled with it is bound to."""
+    kept = module.memo.get("aliases")
+    if isinstance(kept, dict):
+        return kept
+    known: dict[str, set[str]] = {}
+    for scope in module.scopes.values():
+        for name, bindings in scope.bindings.items():
+            for binding in bindings:
+                for source in _sources(binding.target, binding.value):
+                    if source != name:
+                        known.setdefault(source, set()).add(name)
+    for node in module.kept:
+        for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+            if isinstance(target, ast.Attribute):
+                for source in _sources(None, node.value):
+                    known.setdefault(source, set()).add(target.attr)
+    module.memo["aliases"] = known
+    return known
 
 
 def _sources(target: str | None, value: ast.AST | None) -> list[str]:
@@ -111,11 +119,21 @@ def _methods(module: Module, query: Method) -> Iterator[Hit]:
                 continue
             receiver = call.func.value
             made = made_from(module, receiver)
-            owner = next((name for name in made.names if name in query.owners), None)
+            owner = next((name for name in with_bases(module, made.names) if name in query.owners), None)
             if owner is not None:
                 yield Hit(call, f"{owner}.{word}", made.certainty)
             elif not made.names and query.named and last_part(receiver) in query.named:
                 yield Hit(call, f"*.{word}", BY_NAME)
+
+
+def with_bases(module: Module, names: Iterable[str]) -> list[str]:
+    """The names, and the bases of those that are classes of this file."""
+    found = list(names)
+    for name in found:
+        local = local_definition(module, name)
+        if isinstance(local, ast.ClassDef):
+            found += [base for node in local.bases for base in resolve(module, node).names if base not in found]
+    return found
 
 
 def last_part(node: ast.AST) -> str:

@@ -15,6 +15,8 @@ from shardlint.finding import Span
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+UNNAMED = "()"
+"""Where `Module.calls` keeps calls of what a call returned: `partial(f, x)(y)`."""
 SCOPES = (*FUNCTIONS, ast.ClassDef, ast.Lambda, *COMPREHENSIONS, ast.Module)
 
 
@@ -24,9 +26,10 @@ class Binding:
     `kind` is one of import, def, class, param, assign, annotation, augmented, for, with, except, walrus, match, delete.
     `value` is the expression bound, `target` the dotted path of an import, `node` the statement or argument.
     `exact` is false when `value` is only where the name comes from (a loop's iterable, one side of an unpacking).
+    `place` is where it happens in the order of its function: `node`, or the handler or `case` that binds.
     """
 
-    __slots__ = ("exact", "kind", "name", "node", "target", "value")
+    __slots__ = ("exact", "kind", "name", "node", "place", "target", "value")
 
     def __init__(
         self,
@@ -36,10 +39,12 @@ class Binding:
         value: ast.expr | None = None,
         target: str | None = None,
         exact: bool = True,
+        place: ast.AST | None = None,
     ) -> None:
         self.kind = kind
         self.name = name
         self.node = node
+        self.place = place or node
         self.value = value
         self.target = target
         self.exact = exact
@@ -48,23 +53,31 @@ class Binding:
 class Scope:
     """A region with names of its own: the module, a function, a class, a lambda, a comprehension."""
 
-    __slots__ = ("bindings", "foreign", "node", "parent", "stars")
+    __slots__ = ("bindings", "globals", "node", "nonlocals", "parent", "stars")
 
     def __init__(self, node: ast.AST, parent: Scope | None) -> None:
         self.node = node
         self.parent = parent
         self.bindings: dict[str, list[Binding]] = {}
-        self.foreign: set[str] = set()
+        self.globals: set[str] = set()
+        self.nonlocals: set[str] = set()
         self.stars: list[str] = []
 
     def bind(self, binding: Binding) -> None:
         """Record that this scope, or the one that `global` or `nonlocal` names, binds a name."""
-        home = self
-        if binding.name in self.foreign and self.parent is not None:
-            home = self.parent
-            while home.parent is not None and not isinstance(home.node, (*FUNCTIONS, ast.Module)):
-                home = home.parent
-        home.bindings.setdefault(binding.name, []).append(binding)
+        self.home(binding.name).bindings.setdefault(binding.name, []).append(binding)
+
+    def home(self, name: str) -> Scope:
+        """The scope that an assignment to `name` made here writes to."""
+        at = self
+        if name in self.globals:
+            while at.parent is not None:
+                at = at.parent
+        elif name in self.nonlocals and self.parent is not None:
+            at = self.parent
+            while at.parent is not None and (not at.is_function or name in at.nonlocals):
+                at = at.parent
+        return at
 
     @property
     def is_function(self) -> bool:
@@ -95,6 +108,8 @@ class Module:
         self.calls: dict[str, list[ast.Call]] = {}
         self.scopes: dict[ast.AST, Scope] = {}
         self.functions: list[FunctionNode] = []
+        self.kept: list[ast.Assign | ast.AnnAssign] = []
+        """Assignments to attributes: `self.model = ...`."""
         self.memo: dict[object, object] = {}
         _Walk(self).run()
 
@@ -123,21 +138,21 @@ class Module:
         return at if at is not None else self.tree.body[0]
 
     def function(self, node: ast.AST) -> FunctionNode | ast.Module:
-        """The function whose body holds `node`; the module outside of any."""
+        """The function whose body holds `node`; the module outside of any. Decorators and defaults lie outside."""
         child = node
         for at in self.ancestors(node):
-            if isinstance(at, FUNCTIONS) and child in at.body:
+            if isinstance(at, FUNCTIONS) and isinstance(child, ast.stmt):
                 return at
             child = at
         return self.tree
 
     def scope(self, node: ast.AST) -> Scope:
         """The scope in which a name at `node` is looked up first."""
-        child = node
+        child, before = node, None
         for at in self.ancestors(node):
-            if isinstance(at, SCOPES) and (not isinstance(at, (*FUNCTIONS, ast.ClassDef)) or child in at.body):
+            if isinstance(at, SCOPES) and _inside(at, child, before):
                 return self.scopes[at]
-            child = at
+            child, before = at, child
         return self.scopes[self.tree]
 
     def enclosing_class(self, node: ast.AST) -> ast.ClassDef | None:
@@ -172,14 +187,41 @@ class Module:
 
     def source(self, node: ast.AST) -> str:
         """The text of an expression as people would say it: on one line, comments dropped."""
-        return ast.unparse(node)
+        try:
+            return ast.unparse(node)
+        except RecursionError:
+            # A sum of thousands of terms is too deep to be written back; its own text says the same.
+            span = self.span(node)
+            return " ".join(" ".join(self.lines[span.line - 1 : span.end_line]).split())
 
 
 def dotted_name(path: str) -> str:
     """The import name that a path would have with every folder a package: `a/b.py` is `a.b`."""
     stem = path[:-3] if path.endswith(".py") else path
-    stem = stem.removesuffix("/__init__")
+    stem = "" if stem == "__init__" else stem.removesuffix("/__init__")
     return stem.replace("/", ".").strip(".")
+
+
+def _inside(scope: ast.AST, child: ast.AST, before: ast.AST | None) -> bool:
+    """Whether a node is in the scope that `scope` opens: decorators, defaults and a first iterable are not.
+
+    `child` is the part of `scope` that holds the node, `before` the part of `child` that does.
+    """
+    if isinstance(scope, (*FUNCTIONS, ast.ClassDef)):
+        return isinstance(child, ast.stmt)
+    if isinstance(scope, ast.Lambda):
+        return child is scope.body
+    if isinstance(scope, COMPREHENSIONS):
+        return child is not scope.generators[0] or before is not scope.generators[0].iter
+    return True
+
+
+def pairs(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[tuple[ast.expr, ast.expr | None]]:
+    """The parts of an unpacking with the expression that each gets, None where that cannot be told."""
+    given = value.elts if isinstance(value, (ast.Tuple, ast.List)) else []
+    if len(given) != len(target.elts) or any(isinstance(part, ast.Starred) for part in (*target.elts, *given)):
+        return [(part, None) for part in target.elts]
+    return list(zip(target.elts, given, strict=True))
 
 
 class _Walk:
@@ -215,6 +257,9 @@ class _Walk:
             ast.MatchMapping: self._match,
             ast.Call: self._call,
         }
+        alias = getattr(ast, "TypeAlias", None)
+        if alias is not None:
+            self.handlers[alias] = self._type_alias
 
     def run(self) -> None:
         module, parents = self.module, self.module.parents
@@ -228,6 +273,7 @@ class _Walk:
         while stack:
             node, scope = pop()
             handler = handlers.get(node.__class__)
+            outer = scope
             if handler is not None:
                 scope = handler(node, scope)
             for value in node.__dict__.values():
@@ -236,11 +282,11 @@ class _Walk:
                         if isinstance(item, ast.AST):
                             parents[item] = node
                             if not isinstance(item, leaves):
-                                push((item, scope))
+                                push((item, scope if scope is outer or _inside(node, item, None) else outer))
                 elif isinstance(value, ast.AST) and not isinstance(value, skipped):
                     parents[value] = node
                     if not isinstance(value, leaves):
-                        push((value, scope))
+                        push((value, scope if scope is outer or _inside(node, value, None) else outer))
         for calls in module.calls.values():
             calls.sort(
                 key=lambda call: (call.lineno, call.col_offset, -(call.end_lineno or 0), -(call.end_col_offset or 0))
@@ -257,9 +303,6 @@ class _Walk:
         scope.bind(Binding("def", node.name, node))
         self.module.functions.append(node)
         inner = self._open(node, scope)
-        for statement in node.body:
-            if isinstance(statement, (ast.Global, ast.Nonlocal)):
-                inner.foreign.update(statement.names)
         self._parameters(node.args, inner)
         return inner
 
@@ -306,7 +349,7 @@ class _Walk:
     def _absolute(self, node: ast.ImportFrom) -> str:
         if not node.level:
             return node.module or ""
-        parts = self.module.dotted.split(".")
+        parts = [part for part in self.module.dotted.split(".") if part]
         drop = node.level - 1 if self.module.is_package else node.level
         kept = parts[: len(parts) - drop] if drop <= len(parts) else []
         return ".".join([*kept, node.module] if node.module else kept)
@@ -315,6 +358,8 @@ class _Walk:
         assert isinstance(node, ast.Assign)
         for target in node.targets:
             self._target(target, node, node.value, scope, "assign")
+        if any(isinstance(target, (ast.Attribute, ast.Tuple, ast.List)) for target in node.targets):
+            self.module.kept.append(node)
         return scope
 
     def _target(
@@ -325,17 +370,15 @@ class _Walk:
         elif isinstance(target, ast.Starred):
             self._target(target.value, node, value, scope, kind, exact=False)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            pairs = isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts)
-            for place, inner in enumerate(target.elts):
-                if pairs and isinstance(value, (ast.Tuple, ast.List)):
-                    self._target(inner, node, value.elts[place], scope, kind, exact)
-                else:
-                    self._target(inner, node, value, scope, kind, exact=False)
+            for inner, given in pairs(target, value):
+                self._target(inner, node, given or value, scope, kind, exact and given is not None)
 
     def _annotated(self, node: ast.AST, scope: Scope) -> Scope:
         assert isinstance(node, ast.AnnAssign)
         if isinstance(node.target, ast.Name):
             scope.bind(Binding("annotation" if node.value is None else "assign", node.target.id, node, node.value))
+        elif isinstance(node.target, ast.Attribute):
+            self.module.kept.append(node)
         return scope
 
     def _augmented(self, node: ast.AST, scope: Scope) -> Scope:
@@ -377,7 +420,11 @@ class _Walk:
 
     def _foreign(self, node: ast.AST, scope: Scope) -> Scope:
         assert isinstance(node, (ast.Global, ast.Nonlocal))
-        scope.foreign.update(node.names)
+        (scope.globals if isinstance(node, ast.Global) else scope.nonlocals).update(node.names)
+        # The walk may have met an assignment of another branch first.
+        for name in node.names:
+            for binding in scope.bindings.pop(name, ()):
+                scope.bind(binding)
         return scope
 
     def _delete(self, node: ast.AST, scope: Scope) -> Scope:
@@ -390,7 +437,14 @@ class _Walk:
     def _match(self, node: ast.AST, scope: Scope) -> Scope:
         name = node.rest if isinstance(node, ast.MatchMapping) else getattr(node, "name", None)
         if isinstance(name, str):
-            scope.bind(Binding("match", name, node, exact=False))
+            case = next((at for at in self.module.ancestors(node) if isinstance(at, ast.match_case)), None)
+            scope.bind(Binding("match", name, node, exact=False, place=case))
+        return scope
+
+    def _type_alias(self, node: ast.AST, scope: Scope) -> Scope:
+        name, value = getattr(node, "name", None), getattr(node, "value", None)
+        if isinstance(name, ast.Name) and isinstance(value, ast.expr):
+            scope.bind(Binding("assign", name.id, node, value))
         return scope
 
     def _call(self, node: ast.AST, scope: Scope) -> Scope:
@@ -400,4 +454,6 @@ class _Walk:
             self.module.calls.setdefault(func.attr, []).append(node)
         elif isinstance(func, ast.Name):
             self.module.calls.setdefault(func.id, []).append(node)
+        elif isinstance(func, ast.Call):
+            self.module.calls.setdefault(UNNAMED, []).append(node)
         return scope

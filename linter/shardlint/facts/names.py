@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+from collections.abc import Iterator
 
-from shardlint.facts.module import COMPREHENSIONS, FUNCTIONS, Binding, FunctionNode, Module, Scope
+from shardlint.facts.module import FUNCTIONS, Binding, FunctionNode, Module, Scope, pairs
 from shardlint.facts.order import flow
 
 BUILTINS = frozenset(dir(builtins))
 CERTAIN, INFERRED, BY_NAME = 1.0, 0.8, 0.6
-_DEPTH = 12
+_DEPTH = 30
 
 
 class Resolved:
@@ -62,7 +63,8 @@ def resolve(module: Module, node: ast.AST, depth: int = 0) -> Resolved:
         return known
     if depth > _DEPTH:
         return NOTHING
-    answer = NOTHING
+    # A name whose value comes from itself adds nothing; this mark keeps a loop of names from being walked for ever.
+    module.memo["name", node] = answer = NOTHING
     if isinstance(node, ast.Name):
         answer = _name(module, node, depth)
     elif isinstance(node, ast.Attribute):
@@ -84,9 +86,10 @@ def lookup(module: Module, name: str, at: ast.AST) -> tuple[Scope, list[Binding]
     scope: Scope | None = module.scope(at)
     first = True
     while scope is not None:
+        if name in scope.globals or name in scope.nonlocals:
+            scope = scope.home(name)
         if name in scope.bindings and (first or not isinstance(scope.node, ast.ClassDef)):
-            if name not in scope.foreign:
-                return scope, scope.bindings[name]
+            return scope, scope.bindings[name]
         first = False
         scope = scope.parent
     return None
@@ -97,23 +100,28 @@ def bindings_at(module: Module, node: ast.Name) -> tuple[list[Binding], bool] | 
 
     In its own function the order of statements decides; a name of an outer scope may hold any of its bindings.
     """
+    known = module.memo.get(("bindings", node))
+    if isinstance(known, tuple):
+        return known
     found = lookup(module, node.id, node)
     if found is None:
         return None
-    scope, bindings = found
-    own = _home(module.scope(node))
-    if scope is own and isinstance(scope.node, (*FUNCTIONS, ast.Module)):
-        reaching, entry = flow(module, scope.node).reaching(node.id, node, bindings)
-        if reaching:
-            return reaching, entry and isinstance(scope.node, FUNCTIONS)
-        return bindings, True
-    return bindings, False
+    answer = _reaching(module, node, *found)
+    module.memo["bindings", node] = answer
+    return answer
 
 
-def _home(scope: Scope) -> Scope:
-    while isinstance(scope.node, (*COMPREHENSIONS, ast.Lambda)) and scope.parent is not None:
-        scope = scope.parent
-    return scope
+def _reaching(module: Module, node: ast.Name, scope: Scope, bindings: list[Binding]) -> tuple[list[Binding], bool]:
+    if len(bindings) == 1 or scope.node is not module.function(node):
+        return bindings, False
+    assert isinstance(scope.node, (*FUNCTIONS, ast.Module))
+    here = [binding for binding in bindings if module.function(binding.node) is scope.node or binding.kind == "param"]
+    # Another function may have bound the name (`global`, `nonlocal`) before or after this place.
+    elsewhere = [binding for binding in bindings if binding not in here]
+    reaching = flow(module, scope.node).reaching(node, here)
+    if reaching:
+        return [*reaching, *elsewhere], False
+    return bindings, True
 
 
 def _name(module: Module, node: ast.Name, depth: int) -> Resolved:
@@ -141,6 +149,7 @@ def _unbound(module: Module, node: ast.Name) -> Resolved:
     while scope is not None:
         stars += scope.stars
         scope = scope.parent
+    stars = [star for star in stars if star]
     if stars and node.id not in BUILTINS:
         return Resolved(tuple(f"{star}.{node.id}" for star in stars), CERTAIN if len(stars) == 1 else INFERRED)
     if node.id in BUILTINS:
@@ -181,7 +190,7 @@ def _self_attribute(module: Module, owner: ast.ClassDef, node: ast.Attribute, de
 def _call_value(module: Module, node: ast.Call, depth: int) -> Resolved:
     """`partial(f, ...)`, `getattr(m, "f")` and `super()` stand for something that can be called or read."""
     func = node.func
-    if isinstance(func, ast.Name) and func.id == "super" and not node.args:
+    if isinstance(func, ast.Name) and func.id == "super" and len(node.args) in (0, 2):
         owner = module.enclosing_class(node)
         if owner is not None:
             return merge([resolve(module, base, depth + 1) for base in owner.bases])
@@ -190,15 +199,23 @@ def _call_value(module: Module, node: ast.Call, depth: int) -> Resolved:
     if "functools.partial" in called.names and node.args:
         return resolve(module, node.args[0], depth + 1)
     if "builtins.getattr" in called.names and len(node.args) >= 2:
-        name = node.args[1]
-        if isinstance(name, ast.Constant) and isinstance(name.value, str):
-            base = resolve(module, node.args[0], depth + 1)
-            return base.with_suffix(name.value) if base else NOTHING
+        attribute = _text(module, node.args[1])
+        base = resolve(module, node.args[0], depth + 1) if attribute else NOTHING
+        return base.with_suffix(attribute) if base else NOTHING
     if "importlib.import_module" in called.names and node.args:
-        name = node.args[0]
-        if isinstance(name, ast.Constant) and isinstance(name.value, str):
-            return Resolved((name.value,))
+        imported = _text(module, node.args[0])
+        return Resolved((imported,)) if imported and not imported.startswith(".") else NOTHING
     return NOTHING
+
+
+def _text(module: Module, node: ast.expr) -> str:
+    """A constant text, given as it is or through a name that holds only it; empty for anything else."""
+    if isinstance(node, ast.Name):
+        found = bindings_at(module, node)
+        if found is None or len(found[0]) != 1 or found[1] or not found[0][0].exact or found[0][0].value is None:
+            return ""
+        node = found[0][0].value
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
 
 
 def self_class(module: Module, node: ast.Name) -> ast.ClassDef | None:
@@ -223,44 +240,64 @@ def _first_parameter(method: FunctionNode) -> str | None:
 
 
 def self_values(module: Module, owner: ast.ClassDef, attribute: str) -> list[ast.expr]:
-    """Every expression that the class assigns to `self.attribute`, bases in the same file included."""
-    table = module.memo.get(("self", owner))
-    if not isinstance(table, dict):
-        table = _self_table(module, owner)
-        module.memo["self", owner] = table
-    values = table.get(attribute)
-    return list(values) if isinstance(values, list) else []
+    """Every expression that the class gives `self.attribute`, in its body and methods, bases in the same file included.
+
+    Where it gets a part of something (`self.a, self.b = f()`), the expression is `*f()`: it stands for nothing known.
+    """
+    return list(_self_table(module, owner).get(attribute, ()))
 
 
-def _self_table(module: Module, owner: ast.ClassDef, depth: int = 0) -> dict[str, list[ast.expr]]:
-    table: dict[str, list[ast.expr]] = {}
-    for base in owner.bases if depth < 5 else ():
+def _self_table(module: Module, owner: ast.ClassDef) -> dict[str, list[ast.expr]]:
+    tables = module.memo.get("self")
+    if not isinstance(tables, dict):
+        tables = module.memo["self"] = _own_tables(module)
+    done = module.memo.get(("self", owner))
+    if isinstance(done, dict):
+        return done
+    own: dict[str, list[ast.expr]] = tables.get(owner, {})
+    # Kept before the bases are asked: a class that derives from itself must not go round.
+    module.memo["self", owner] = own
+    table = {name: list(values) for name, values in own.items()}
+    for base in owner.bases:
         for name in resolve(module, base).names:
             local = local_definition(module, name)
             if isinstance(local, ast.ClassDef) and local is not owner:
-                for attribute, values in _self_table(module, local, depth + 1).items():
+                for attribute, values in _self_table(module, local).items():
                     table.setdefault(attribute, []).extend(values)
-    for node in ast.walk(owner):
-        if isinstance(node, ast.Assign):
-            targets, value = node.targets, node.value
-        elif isinstance(node, ast.AnnAssign) and node.value is not None:
-            targets, value = [node.target], node.value
-        else:
-            continue
-        for target in targets:
-            for single, bound in _pairs(target, value):
-                if isinstance(single, ast.Attribute) and isinstance(single.value, ast.Name):
-                    if self_class(module, single.value) is owner:
-                        table.setdefault(single.attr, []).append(bound)
+    module.memo["self", owner] = table
     return table
 
 
-def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
-        return list(zip(target.elts, value.elts, strict=True))
-    if isinstance(target, ast.Tuple):
-        return []
-    return [(target, value)]
+def _own_tables(module: Module) -> dict[ast.ClassDef, dict[str, list[ast.expr]]]:
+    """What each class of the file keeps, without its bases."""
+    tables: dict[ast.ClassDef, dict[str, list[ast.expr]]] = {}
+    for node, scope in module.scopes.items():
+        if isinstance(node, ast.ClassDef):
+            for name, bindings in scope.bindings.items():
+                values = [b.value for b in bindings if b.kind == "assign" and b.exact and b.value is not None]
+                if values:
+                    tables.setdefault(node, {})[name] = values
+    for statement in module.kept:
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for target in targets if statement.value is not None else ():
+            for place, value in _stores(module, target, statement.value):
+                owner = self_class(module, place.value) if isinstance(place.value, ast.Name) else None
+                if owner is not None:
+                    tables.setdefault(owner, {}).setdefault(place.attr, []).append(value)
+    return tables
+
+
+def _stores(module: Module, target: ast.expr, value: ast.expr | None) -> Iterator[tuple[ast.Attribute, ast.expr]]:
+    if value is None:
+        return
+    if isinstance(target, ast.Attribute):
+        yield target, value
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for part, given in pairs(target, value):
+            if given is None:
+                given = ast.copy_location(ast.Starred(value=value, ctx=ast.Load()), value)
+                module.parents[given] = module.parents[value]
+            yield from _stores(module, part, given)
 
 
 def local_definition(module: Module, name: str) -> FunctionNode | ast.ClassDef | None:
@@ -269,10 +306,9 @@ def local_definition(module: Module, name: str) -> FunctionNode | ast.ClassDef |
         return None
     table = module.memo.get("definitions")
     if not isinstance(table, dict):
-        table = {}
-        for scope_node in module.scopes:
-            if isinstance(scope_node, (*FUNCTIONS, ast.ClassDef)):
-                table.setdefault(module.qualified(scope_node), scope_node)
+        nodes = [node for node in module.scopes if isinstance(node, (*FUNCTIONS, ast.ClassDef))]
+        # Of two definitions of one name the last is the one that stays.
+        table = {module.qualified(node): node for node in sorted(nodes, key=lambda node: node.lineno)}
         module.memo["definitions"] = table
     found = table.get(name[len(module.dotted) + 1 :])
     return found if isinstance(found, (*FUNCTIONS, ast.ClassDef)) else None

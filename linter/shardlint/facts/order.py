@@ -9,9 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator, Sequence
 
-from shardlint.facts.module import FUNCTIONS, Binding, FunctionNode, Module
+from shardlint.facts.module import COMPREHENSIONS, FUNCTIONS, Binding, FunctionNode, Module
 
-Node = ast.stmt | None
+Place = ast.stmt | ast.ExceptHandler | ast.match_case
+Node = Place | None
 
 
 class Flow:
@@ -20,8 +21,10 @@ class Flow:
     def __init__(self, module: Module, owner: FunctionNode | ast.Module) -> None:
         self.module = module
         self.owner = owner
-        self.after: dict[Node, list[ast.stmt]] = {None: []}
-        self.before: dict[ast.stmt, list[Node]] = {}
+        self.after: dict[Node, list[Place]] = {None: []}
+        self.before: dict[Place, list[Node]] = {}
+        self.abrupt: dict[Place, set[Node]] = {}
+        """The first statement of a `finally` -> from where it is entered by an exception or `return`, which go on after it."""
         _Builder(self).run()
 
     def reaches(self, first: ast.AST, second: ast.AST) -> bool:
@@ -29,75 +32,143 @@ class Flow:
         here, there = self.module.statement(first), self.module.statement(second)
         if here is there and _starts(first) < _starts(second):
             return True
-        return there in self._from(here, avoid=None)
+        return there in self._from(here, None, there)
 
     def dominates(self, first: ast.AST, second: ast.AST) -> bool:
-        """Whether `first` has always run when `second` runs."""
-        here, there = self.module.statement(first), self.module.statement(second)
+        """Whether `first` has always run when `second` runs, or when the definition that holds `second` does."""
+        here, there = self.module.statement(first), self._own(second)
+        if there is None or here not in self.before:
+            return False
         if here is there:
-            return _starts(first) < _starts(second)
-        return there not in self._from(None, avoid=here)
+            return _starts(first) < _starts(second) and (not self._optional(first) or self._together(first, second))
+        return not self._optional(first) and there not in self._from(None, here, there)
 
     def between(self, first: ast.AST, second: ast.AST, avoid: Iterable[ast.AST]) -> bool:
         """Whether some way from `first` to `second` runs none of `avoid`."""
-        barred = {self.module.statement(node) for node in avoid}
         here, there = self.module.statement(first), self.module.statement(second)
-        seen: set[ast.stmt] = set()
-        stack: list[ast.stmt] = list(self.after.get(here, ()))
-        while stack:
-            at = stack.pop()
-            if at is there:
-                return True
-            if at in seen or at in barred:
+        barred: set[Place] = set()
+        for node in avoid:
+            if self._optional(node):
                 continue
-            seen.add(at)
-            stack.extend(self.after.get(at, ()))
-        return False
+            at = self.module.statement(node)
+            barred.add(at)
+            if (
+                at is here
+                and _starts(first) < _starts(node)
+                and not (here is there and _starts(second) < _starts(node))
+            ):
+                return False
+            if at is there and _starts(node) > _starts(second):
+                barred.discard(at)
+        if here is there and _starts(first) < _starts(second):
+            return True
+        return there not in barred and there in self._walk(here, barred, there)
 
-    def reaching(self, name: str, use: ast.AST, bindings: Sequence[Binding]) -> tuple[list[Binding], bool]:
-        """The bindings of `name` that may hold at `use`; the flag says whether the entry value may too."""
-        by_statement: dict[ast.stmt, list[Binding]] = {}
+    def reaching(self, use: ast.Name, bindings: Sequence[Binding]) -> list[Binding]:
+        """The bindings of a name that may hold at `use`, one of its reads; none when no way from one leads there.
+
+        A way on which nothing binds the name ends in an error at run time, so it adds no value, unless the name is a
+        parameter. A bare annotation binds nothing; it is returned only when nothing else is.
+        """
+        by_place: dict[ast.AST, list[Binding]] = {}
         parameters = [binding for binding in bindings if binding.kind == "param"]
         for binding in bindings:
-            if binding.kind != "param":
-                by_statement.setdefault(self.module.statement(binding.node), []).append(binding)
-        start = self.module.statement(use)
-        found = _earlier_in_statement(by_statement.get(start, []), use)
+            if binding.kind not in ("param", "annotation"):
+                by_place.setdefault(self._place(binding.place), []).append(binding)
+        start = self._place(use)
+        found = _earlier_in_statement(by_place.get(start, []), use)
         if found:
-            return found, False
-        seen: set[Node] = set()
-        stack: list[Node] = list(self.before.get(start, ()))
-        entry = False
+            return found
+        seen: set[tuple[Node, Place]] = set()
+        stack: list[tuple[Node, Place]] = [(at, start) for at in self.before.get(start, ())]
         while stack:
-            at = stack.pop()
-            if at in seen:
+            at, following = edge = stack.pop()
+            if edge in seen:
                 continue
-            seen.add(at)
+            seen.add(edge)
             if at is None:
-                entry = True
+                found += [binding for binding in parameters if binding not in found]
                 continue
-            here = by_statement.get(at)
-            if here:
-                found.extend(binding for binding in here if binding not in found)
-                if not all(binding.kind in ("for", "with", "except", "augmented") for binding in here):
-                    continue
-                if any(binding.kind in ("with", "augmented") for binding in here):
-                    continue
-            stack.extend(self.before.get(at, ()))
-        if entry and parameters:
-            return [*parameters, *found], False
-        return found, entry
+            here = _bound_on_the_way(by_place.get(at, ()), at, following)
+            found += [binding for binding in here if binding not in found]
+            if not here:
+                stack.extend((earlier, at) for earlier in self.before.get(at, ()))
+        kept = [binding for binding in found if binding.kind != "delete"]
+        return kept or [binding for binding in bindings if binding.kind == "annotation"]
 
-    def _from(self, start: Node, avoid: ast.stmt | None) -> set[ast.stmt]:
-        seen: set[ast.stmt] = set()
-        stack = list(self.after.get(start, ()))
+    def _place(self, node: ast.AST) -> Place:
+        """The node of the graph that runs `node`: a handler and a `case` are places of their own."""
+        if isinstance(node, (ast.ExceptHandler, ast.match_case)):
+            return node
+        return self.module.statement(node)
+
+    def _own(self, node: ast.AST) -> ast.stmt | None:
+        """The statement of this graph that holds `node`, from outside of nested definitions."""
+        for at in (node, *self.module.ancestors(node)):
+            if isinstance(at, ast.stmt) and at in self.before:
+                return at
+        return None
+
+    def _optional(self, node: ast.AST) -> bool:
+        """Whether `node` may be passed over when its statement runs: `a and f()`, `f() if a else b`, a lambda."""
+        child = node
+        for at in self.module.ancestors(node):
+            if isinstance(child, ast.stmt):
+                return False
+            if isinstance(at, ast.IfExp) and child is not at.test:
+                return True
+            if isinstance(at, ast.BoolOp) and child is not at.values[0]:
+                return True
+            if isinstance(at, ast.Lambda) and child is at.body:
+                return True
+            if isinstance(at, COMPREHENSIONS) and child is not at.generators[0]:
+                return True
+            child = at
+        return False
+
+    def _together(self, first: ast.AST, second: ast.AST) -> bool:
+        """Whether two expressions of one statement share the arm that may be passed over."""
+        around = set(self.module.ancestors(second))
+        for at in self.module.ancestors(first):
+            if isinstance(at, (ast.IfExp, ast.BoolOp, ast.Lambda, *COMPREHENSIONS)):
+                return at in around and isinstance(at, ast.BoolOp)
+        return False
+
+    def _from(self, start: Node, avoid: ast.stmt | None, end: Place) -> set[Place]:
+        return self._walk(start, set() if avoid is None else {avoid}, end)
+
+    def _walk(self, start: Node, barred: set[Place], end: Place) -> set[Place]:
+        """The places that a way from `start` to `end` may run, without those that are barred."""
+        finally_matters = self._in_finally(end)
+        seen: set[Place] = set()
+        stack: list[Node] = [start]
         while stack:
-            at = stack.pop()
-            if at in seen or at is avoid:
-                continue
-            seen.add(at)
-            stack.extend(self.after.get(at, ()))
+            source = stack.pop()
+            for at in self.after.get(source, ()):
+                if at in seen or at in barred:
+                    continue
+                if not finally_matters and source in self.abrupt.get(at, ()):
+                    continue
+                seen.add(at)
+                stack.append(at)
         return seen
+
+    def _in_finally(self, node: ast.AST) -> bool:
+        child = node
+        for at in self.module.ancestors(node):
+            if child in getattr(at, "finalbody", ()):
+                return True
+            if at is self.owner:
+                return False
+            child = at
+        return False
+
+
+def _bound_on_the_way(bindings: Sequence[Binding], at: Place, following: Place) -> Sequence[Binding]:
+    """The bindings that a place makes before `following` runs: a loop binds its target on the way into its body."""
+    if isinstance(at, (ast.For, ast.AsyncFor)) and following is not at.body[0]:
+        return [binding for binding in bindings if binding.kind != "for"]
+    return bindings
 
 
 def _starts(node: ast.AST) -> tuple[int, int]:
@@ -119,11 +190,12 @@ class _Builder:
         self.flow = flow
         self.loops: list[tuple[list[Node], ast.stmt]] = []
         self.handlers: list[list[Node]] = []
+        """For each `try` around: the places that an exception may come from."""
 
     def run(self) -> None:
         self._block(self.flow.owner.body, [None])
 
-    def _edge(self, source: Node, target: ast.stmt) -> None:
+    def _edge(self, source: Node, target: Place) -> None:
         self.flow.after.setdefault(source, []).append(target)
         self.flow.before.setdefault(target, []).append(source)
 
@@ -137,7 +209,7 @@ class _Builder:
         return frontier
 
     def _leave(self, statement: ast.stmt) -> list[Node]:
-        if isinstance(statement, (ast.Return, ast.Raise)):
+        if isinstance(statement, (ast.Return, ast.Raise)) or _exits(statement):
             return []
         if isinstance(statement, ast.Continue):
             if self.loops:
@@ -155,14 +227,22 @@ class _Builder:
             return self._loop(statement)
         if isinstance(statement, (ast.With, ast.AsyncWith)):
             return self._block(statement.body, [statement])
+        if isinstance(statement, ast.ClassDef):
+            return self._block(statement.body, [statement])
         if isinstance(statement, ast.Try) or statement.__class__.__name__ == "TryStar":
             return self._try(statement)
         if isinstance(statement, ast.Match):
-            ends: list[Node] = [statement]
-            for case in statement.cases:
-                ends += self._block(case.body, [statement])
-            return ends
+            return self._match(statement)
         return [statement]
+
+    def _match(self, match: ast.Match) -> list[Node]:
+        ends: list[Node] = []
+        for case in match.cases:
+            self._edge(match, case)
+            ends += self._block(case.body, [case])
+        last = match.cases[-1]
+        catches_all = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None and last.guard is None
+        return ends if catches_all else [*ends, match]
 
     def _loop(self, loop: ast.For | ast.AsyncFor | ast.While) -> list[Node]:
         breaks: list[Node] = []
@@ -183,16 +263,35 @@ class _Builder:
         orelse: list[ast.stmt] = getattr(attempt, "orelse", [])
         finalbody: list[ast.stmt] = getattr(attempt, "finalbody", [])
         caught: list[Node] = [attempt]
-        self.handlers.append(caught)
+        escaped: list[Node] = [attempt]
+        self.handlers += [escaped, caught] if finalbody else [caught]
         ends = self._block(body, [attempt])
         self.handlers.pop()
         if orelse:
             ends = self._block(orelse, ends)
         for handler in handlers:
-            ends = [*ends, *self._block(handler.body, list(caught))]
+            for source in caught:
+                self._edge(source, handler)
+            ends = [*ends, *self._block(handler.body, [handler])]
         if finalbody:
-            ends = self._block(finalbody, [*ends, *(caught if not handlers else [])])
+            self.handlers.pop()
+            early: list[Node] = [place for place in escaped if place not in ends]
+            self.flow.abrupt[finalbody[0]] = set(early)
+            ends = self._block(finalbody, [*ends, *early])
         return ends
+
+
+_EXITS = frozenset(("sys.exit", "os._exit", "os.abort", "exit", "quit"))
+
+
+def _exits(statement: ast.stmt) -> bool:
+    """Whether a statement ends the process: a call of `sys.exit` and the like."""
+    if not isinstance(statement, ast.Expr) or not isinstance(statement.value, ast.Call):
+        return False
+    func = statement.value.func
+    if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):
+        return f"{func.value.id}.{func.attr}" in _EXITS
+    return isinstance(func, ast.Name) and func.id in _EXITS
 
 
 def flow(module: Module, owner: FunctionNode | ast.Module) -> Flow:

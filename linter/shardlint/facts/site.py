@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from shardlint.environment import Environment
+from shardlint.facts.guards import Guard, guards
 from shardlint.facts.matching import Hit, last_part, matches
 from shardlint.facts.module import FUNCTIONS, FunctionNode, Module
 from shardlint.facts.names import BUILTINS, bindings_at, resolve
@@ -23,7 +24,7 @@ from shardlint.query import Query
 if TYPE_CHECKING:
     import libcst
 
-    from shardlint.rule import Voice
+    from shardlint.voice import Voice
 
 
 class Expression:
@@ -185,9 +186,10 @@ class Site(Expression):
         for given in self.call.keywords:
             if given.arg == keyword:
                 return Expression(self.module, given.value, self.voice)
-        positional = self.positional
-        if position is not None and position < len(positional):
-            return positional[position]
+        if position is not None and position < len(self.call.args):
+            before = self.call.args[: position + 1]
+            if not any(isinstance(given, ast.Starred) for given in before):
+                return Expression(self.module, before[-1], self.voice)
         return None
 
     @property
@@ -202,14 +204,24 @@ class Site(Expression):
 
     @property
     def loops(self) -> list[ast.For | ast.AsyncFor | ast.While]:
-        """The loops of its function that the call stands in, innermost first."""
+        """The loops of its function that run the call in each round, innermost first."""
         found: list[ast.For | ast.AsyncFor | ast.While] = []
+        child: ast.AST = self.call
         for at in self.module.ancestors(self.call):
             if isinstance(at, (*FUNCTIONS, ast.ClassDef)):
                 break
             if isinstance(at, (ast.For, ast.AsyncFor, ast.While)):
-                found.append(at)
+                # The iterable and the `else` run once; the test of a `while` runs in each round.
+                parts: list[ast.AST] = [*at.body, at.test] if isinstance(at, ast.While) else [*at.body]
+                if child in parts:
+                    found.append(at)
+            child = at
         return found
+
+    @property
+    def guards(self) -> list[Guard]:
+        """The conditions under which the call runs, outermost first."""
+        return guards(self.module, self.ast)
 
     def reaches(self, other: Expression) -> bool:
         """Whether `other` can run after this call in the same run of the function."""
@@ -251,7 +263,7 @@ class Site(Expression):
             related=tuple(related),
             certainty=sure,
             scope=self.module.qualified(self.module.function(place.ast)),
-            line=self.module.lines[place.span.line - 1],
+            line="".join(self.module.lines[place.span.line - 1 : place.span.line]),
             fixable=fixable,
         )
 

@@ -7,7 +7,7 @@ import ast
 from shardlint.facts.module import FUNCTIONS, Binding, Module
 from shardlint.facts.names import INFERRED, NOTHING, Resolved, bindings_at, merge, resolve, self_class, self_values
 
-_DEPTH = 12
+_DEPTH = 30
 
 
 class Missing:
@@ -27,9 +27,11 @@ def literal(module: Module, node: ast.AST | None, depth: int = 0) -> object:
     """The Python value of a constant expression, through names that hold one constant; MISSING otherwise."""
     if isinstance(node, ast.Constant):
         return node.value
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+    if isinstance(node, ast.UnaryOp) and depth < _DEPTH:
         value = literal(module, node.operand, depth + 1)
-        return -value if isinstance(value, (int, float)) else MISSING
+        if isinstance(node.op, ast.Not) and isinstance(value, bool):
+            return not value
+        return -value if isinstance(node.op, ast.USub) and isinstance(value, (int, float)) else MISSING
     if isinstance(node, ast.Name) and depth < _DEPTH:
         found = bindings_at(module, node)
         if found is not None and len(found[0]) == 1 and not found[1]:
@@ -47,6 +49,16 @@ def made_from(module: Module, node: ast.AST | None, depth: int = 0) -> Resolved:
     """
     if node is None or depth > _DEPTH:
         return NOTHING
+    known = module.memo.get(("made", node))
+    if isinstance(known, Resolved):
+        return known
+    # As in `resolve`: a value that comes from itself adds nothing.
+    module.memo["made", node] = NOTHING
+    answer = module.memo["made", node] = _made(module, node, depth)
+    return answer
+
+
+def _made(module: Module, node: ast.AST, depth: int) -> Resolved:
     if isinstance(node, ast.Call):
         called = resolve(module, node.func)
         if "functools.partial" in called.names:
@@ -101,7 +113,10 @@ def annotated(module: Module, annotation: ast.expr | None) -> Resolved:
     if annotation is None:
         return NOTHING
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        return _quoted(module, annotation)
+        known = module.memo.get(("quoted", annotation))
+        if not isinstance(known, Resolved):
+            known = module.memo["quoted", annotation] = _quoted(module, annotation)
+        return known
     if isinstance(annotation, ast.BinOp) and isinstance(annotation.op, ast.BitOr):
         sides = [side for side in (annotation.left, annotation.right) if not _is_none(side)]
         return merge([annotated(module, side) for side in sides])

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from shardlint.finding import Span, TextEdit
 
 if TYPE_CHECKING:
+    import libcst as cst
+
     from shardlint.configs.site import Scalar
     from shardlint.facts.site import Expression, Site
 
@@ -23,11 +25,13 @@ class Edit:
         self.edits.append(TextEdit(place.span, text))
 
     def set_argument(self, call: Site, keyword: str, text: str) -> None:
-        """Give a call the keyword argument `keyword=text`, in place of the one that it has."""
+        """Give a call the keyword argument `keyword=text`, in place of the one that it has. Nothing in an f-string."""
         import libcst as cst
 
         from shardlint.syntax.nodes import code
 
+        if any(isinstance(at, ast.JoinedStr) for at in call.module.ancestors(call.call)):
+            return  # before Python 3.12 the parser does not say exactly where things in an f-string are
         given = call.argument(keyword)
         if given is not None:
             self.replace(given, text)
@@ -38,7 +42,7 @@ class Edit:
             value=cst.parse_expression(text),
             equal=cst.AssignEqual(cst.SimpleWhitespace(""), cst.SimpleWhitespace("")),
         )
-        arguments = list(node.args)
+        arguments = [_bracketed(given) for given in node.args]
         if arguments:
             last = arguments[-1]
             comma = last.comma
@@ -55,9 +59,23 @@ class Edit:
         self.edits.append(TextEdit(call.span, code(node.with_changes(args=[*arguments, argument]))))
 
     def insert_before(self, statement: ast.stmt, text: str, call: Site) -> None:
-        """Insert a statement on a line of its own before `statement`, with its indentation."""
-        line = statement.lineno
+        """Insert a simple statement before `statement`: on a line of its own, or before it on a line that both share."""
+        span = call.module.span(statement)
+        line, column = span.line, span.column
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and statement.decorator_list:
             line = min(decorator.lineno for decorator in statement.decorator_list)
-        indent = call.module.lines[line - 1][: statement.col_offset]
-        self.edits.append(TextEdit(Span(line, 1, line, 1), f"{indent}{text}\n"))
+        indent = call.module.lines[line - 1][: column - 1]
+        if indent.strip():
+            self.edits.append(TextEdit(Span(line, column, line, column), f"{text}; "))
+        elif not call.module.lines[line - 1].startswith("elif", column - 1):
+            self.edits.append(TextEdit(Span(line, 1, line, 1), f"{indent}{text}\n"))
+
+
+def _bracketed(argument: cst.Arg) -> cst.Arg:
+    """A bare generator may only stand alone between the brackets of a call."""
+    import libcst as cst
+
+    value = argument.value
+    if isinstance(value, cst.GeneratorExp) and not value.lpar:
+        return argument.with_changes(value=value.with_changes(lpar=[cst.LeftParen()], rpar=[cst.RightParen()]))
+    return argument

@@ -1,0 +1,113 @@
+"""Keys of a model's state dict that a change renames, and code that maps the old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shardlint.changes.edit import parsed
+from shardlint.changes.states import ChangeSet, FileChange
+from shardlint.facts.key_changes import KeyChange, compare
+from shardlint.facts.key_pattern import HOLE
+from shardlint.facts.key_remaps import handles_rename
+from shardlint.facts.module_tree import module_classes
+
+_MODULE_WORDS = (b"Module", b"nn.", b"Layer", b"Model", b"Parameter", b"register_buffer")
+
+_SEARCHED = 200
+"""Files beside the changed ones in which a mapping of old keys is looked for, the likeliest first."""
+
+_MAPPING_NAMES = (
+    "mapping",
+    "conver",
+    "checkpoint",
+    "state_dict",
+    "weight",
+    "remap",
+    "rename",
+    "load",
+    "adapter",
+    "compat",
+)
+
+
+def key_renames(file: FileChange, changes: ChangeSet) -> Iterator[KeyChange]:
+    """The keys that a changed Python file renames without any code in sight that maps the old one.
+
+    Looked at: the file, the files that changed along, and at most `_SEARCHED` others of the same package.
+    """
+    if file.before is None or file.after is None or not file.path.endswith(".py"):
+        return
+    if not any(word in file.before for word in _MODULE_WORDS):
+        return
+    before, after = parsed(file.before), parsed(file.after)
+    if before is None or after is None:
+        return
+    renamed = [one for one in compare(module_classes(before), module_classes(after)) if one.kind == "renamed"]
+    if not renamed:
+        return
+    others = _Mappings(file, changes)
+    for one in renamed:
+        if not handles_rename(after, one.old, one.new) and not others.handle(one.old, one.new):
+            yield one
+
+
+class _Mappings:
+    """Files in which a mapping of the keys of one file may lie."""
+
+    def __init__(self, file: FileChange, changes: ChangeSet) -> None:
+        self._changes = changes
+        changed = [change.path for change in changes.changes if change.path != file.path]
+        self._paths = [path for path in changed if path.endswith(".py") and not in_tests(path)]
+        self._paths += self._nearest(file.path)
+        changes.after.load(self._paths)
+
+    def _nearest(self, path: str) -> list[str]:
+        """Python files of the same package: those named after mappings first, then those that lie nearest."""
+        package = path.partition("/")[0] + "/" if "/" in path else ""
+        found: list[tuple[bool, int, str]] = []
+        for other in self._changes.paths_after():
+            if other != path and other.startswith(package) and other.endswith(".py") and not in_tests(other):
+                name = other.rpartition("/")[2]
+                likely = any(word in name for word in _MAPPING_NAMES)
+                found.append((not likely, -_shared_folders(other, path), other))
+        return [other for _, _, other in sorted(found)[:_SEARCHED]]
+
+    def handle(self, old: str, new: str) -> bool:
+        """Whether one of the files maps the old key to the new one."""
+        words = [_longest_word(old).encode(), _longest_word(new).encode()]
+        for path in self._paths:
+            content = self._changes.read_after(path)
+            if content is None or not all(word in content for word in words):
+                continue
+            tree = parsed(content)
+            if tree is not None and handles_rename(tree, old, new):
+                return True
+        return False
+
+
+def in_tests(path: str) -> bool:
+    """Whether a file is part of tests, whose models no run keeps a checkpoint of."""
+    *folders, name = path.split("/")
+    return (
+        any(folder in ("test", "tests", "testing", "test_utils") for folder in folders)
+        or name.startswith("test_")
+        or name in ("conftest.py", "testing.py")
+        or name.endswith("_test.py")
+    )
+
+
+def _shared_folders(one: str, other: str) -> int:
+    count = 0
+    for first, second in zip(one.split("/")[:-1], other.split("/")[:-1], strict=False):
+        if first != second:
+            break
+        count += 1
+    return count
+
+
+def _longest_word(key: str) -> str:
+    """The longest piece of a key that every spelling of it has."""
+    parts = key.split(".")
+    while len(parts) > 1 and (parts[-1].isdigit() or parts[-1] == HOLE):
+        parts.pop()
+    return max(parts[-1].split(HOLE), key=len)

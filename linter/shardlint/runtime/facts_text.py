@@ -1,0 +1,93 @@
+"""The text form of model facts, in which the examples of plan rules are written.
+
+    layers.{0..3}.mlp.gate_proj.weight  [11008, 4096]  bf16     # a parameter a line; `frozen` may follow
+    tied lm_head.weight = embed.weight                          # one tensor, two names: the second is the first one
+    buffer rope.inv_freq  [64]  fp32
+    module layers.{0..3}  DecoderLayer                          # a class, where it matters
+"""
+
+from __future__ import annotations
+
+import re
+
+from shardlint.errors import PlanError
+from shardlint.runtime.braces import expand
+from shardlint.runtime.model_facts import BYTES, Buffer, ModelFacts, Module, Parameter
+
+SHORT_DTYPES = {
+    "fp64": "float64",
+    "fp32": "float32",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "fp8": "float8_e4m3fn",
+}
+"""Short names that the text form admits beside torch's own."""
+
+_TENSOR = re.compile(r"(?P<kind>buffer\s+)?(?P<name>\S+)\s+\[(?P<shape>[\d,\s]*)\]\s+(?P<dtype>\w+)(?P<frozen>\s+frozen)?")
+_MODULE = re.compile(r"module\s+(?P<name>\S+)\s+(?P<class>\w+)")
+_TIED = re.compile(r"tied\s+(?P<name>\S+)\s*=\s*(?P<first>\S+)")
+
+
+def parse_facts(text: str) -> ModelFacts:
+    """The facts that a text states. Raises PlanError, with the line, for a line that states none."""
+    reader = _Reader()
+    for number, line in enumerate(text.split("\n"), 1):
+        stated = uncommented(line).strip()
+        if stated:
+            reader.read(stated, number)
+    return ModelFacts(reader.parameters.values(), reader.modules, reader.buffers)
+
+
+def uncommented(line: str) -> str:
+    """A line without its comment: from a `#` at its start or after white space to its end."""
+    return re.split(r"(?:^|\s)#", line, maxsplit=1)[0]
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.parameters: dict[str, Parameter] = {}
+        self.modules: list[Module] = []
+        self.buffers: list[Buffer] = []
+
+    def read(self, stated: str, number: int) -> None:
+        tied, module, tensor = _TIED.fullmatch(stated), _MODULE.fullmatch(stated), _TENSOR.fullmatch(stated)
+        if tied is not None:
+            self._tie(tied["name"], tied["first"], number)
+        elif module is not None:
+            self.modules += [Module(name, module["class"]) for name in expand(module["name"], number)]
+        elif tensor is not None:
+            self._tensor(tensor, number)
+        else:
+            raise PlanError(
+                f"line {number}: `{stated}` states no fact; "
+                "write `NAME [SHAPE] DTYPE`, `buffer NAME [SHAPE] DTYPE`, `module NAME CLASS` or `tied NAME = NAME`"
+            )
+
+    def _tensor(self, found: re.Match[str], number: int) -> None:
+        dtype = SHORT_DTYPES.get(found["dtype"], found["dtype"])
+        if dtype not in BYTES:
+            raise PlanError(f"line {number}: `{found['dtype']}` is no dtype; write one of {', '.join(BYTES)}")
+        shape = _shape(found["shape"], number)
+        for name in expand(found["name"], number):
+            if found["kind"]:
+                self.buffers.append(Buffer(name, shape, dtype))
+            else:
+                self._add(Parameter(name, shape, dtype, trainable=not found["frozen"]), number)
+
+    def _tie(self, name: str, first: str, number: int) -> None:
+        target = self.parameters.get(first)
+        if target is None or target.tied_to is not None:
+            raise PlanError(f"line {number}: `{name}` is tied to `{first}`, which no line above gives a shape")
+        self._add(Parameter(name, target.shape, target.dtype, target.trainable, first), number)
+
+    def _add(self, parameter: Parameter, number: int) -> None:
+        if parameter.name in self.parameters:
+            raise PlanError(f"line {number}: the parameter `{parameter.name}` is given twice")
+        self.parameters[parameter.name] = parameter
+
+
+def _shape(text: str, number: int) -> tuple[int, ...]:
+    extents = [extent.strip() for extent in text.split(",")] if text.strip() else []
+    if not all(re.fullmatch(r"[0-9]{1,18}", extent) for extent in extents):
+        raise PlanError(f"line {number}: `[{text}]` is no shape; write whole numbers with commas, `[11008, 4096]`")
+    return tuple(int(extent) for extent in extents)

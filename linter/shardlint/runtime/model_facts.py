@@ -1,0 +1,236 @@
+"""What is known of a model: names, shapes and classes, never weights.
+
+Facts come from the model on the meta device, or from a text form in examples. As JSON they can be exported where the
+model can be built and checked elsewhere; `model_facts.schema.json` documents that form.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from shardlint.errors import PlanError
+
+VERSION = 1
+"""Of the JSON form."""
+
+_SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model_facts.schema.json")
+
+BYTES = {
+    "float64": 8,
+    "float32": 4,
+    "float16": 2,
+    "bfloat16": 2,
+    "float8_e4m3fn": 1,
+    "float8_e5m2": 1,
+    "int64": 8,
+    "int32": 4,
+    "int16": 2,
+    "int8": 1,
+    "uint8": 1,
+    "bool": 1,
+}
+"""Bytes of one element of each dtype, by torch's names."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter under one of its names.
+
+    Args:
+        name: fully qualified, with dots.
+        shape: of the whole tensor, before any plan.
+        dtype: as torch names it, without `torch.`.
+        trainable: its `requires_grad`.
+        tied_to: for a further name of a tied tensor, the first one: the only one that `named_parameters()` gives.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    trainable: bool = True
+    tied_to: str | None = None
+
+    @property
+    def bytes(self) -> int | None:
+        """The size of the whole tensor; None when the dtype is not known."""
+        size = BYTES.get(self.dtype)
+        if size is None:
+            return None
+        for extent in self.shape:
+            size *= extent
+        return size
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """A buffer; `persistent` when the state dict holds it."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    persistent: bool = True
+
+
+@dataclass(frozen=True)
+class Module:
+    """A module under one of its names; the root's name is empty.
+
+    Args:
+        name: fully qualified, with dots.
+        class_name: the name of its class; empty when it is not known.
+        same_as: for a further name of a shared module, the first one: the only one that `named_modules()` gives.
+    """
+
+    name: str
+    class_name: str = ""
+    same_as: str | None = None
+
+
+class ModelFacts:
+    """The facts of one model, each kind in the order of registration.
+
+    Modules that are implied (the root, and what lies above a name) are added without a class.
+
+    Raises PlanError when a name appears twice, or a tied or shared name leads to nothing.
+    """
+
+    def __init__(
+        self,
+        parameters: Iterable[Parameter] = (),
+        modules: Iterable[Module] = (),
+        buffers: Iterable[Buffer] = (),
+    ) -> None:
+        self.parameters = _unique(parameters, "parameter")
+        self.buffers = _unique(buffers, "buffer")
+        given = _unique(modules, "module")
+        for owner in _owners((*self.parameters, *self.buffers, *given)):
+            given.setdefault(owner, Module(owner))
+        self.modules = given
+        for parameter in self.parameters.values():
+            _check_first("parameter", parameter.name, parameter.tied_to, self.parameters)
+            target = self.parameters.get(parameter.tied_to or "")
+            if target is not None and target.tied_to is not None:
+                raise PlanError(f"`{parameter.name}` is tied to `{target.name}`, itself tied to `{target.tied_to}`")
+        for module in given.values():
+            _check_first("module", module.name, module.same_as, given)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ModelFacts) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]  # facts hold mappings: they compare, they are no keys
+
+    def tied_group(self, name: str) -> tuple[str, ...]:
+        """All names of the tensor that `name` names, the first one first."""
+        parameter = self.parameters.get(name)
+        if parameter is None:
+            return ()
+        first = parameter.tied_to or name
+        return (first, *(other.name for other in self.parameters.values() if other.tied_to == first))
+
+    def children(self, parent: str) -> tuple[str, ...]:
+        """The full names of a module's direct children. As torch's `named_children`, a child shared under two names
+        comes once."""
+        return self._children.get(parent, ())
+
+    @cached_property
+    def _children(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, dict[str, str]] = {}
+        for module in self.modules.values():
+            if module.name:
+                identity = module.same_as or module.name
+                found.setdefault(parent_of(module.name), {}).setdefault(identity, module.name)
+        return {parent: tuple(children.values()) for parent, children in found.items()}
+
+    def own_parameters(self, module: str) -> tuple[Parameter, ...]:
+        """The parameters that a module holds itself."""
+        return self._own.get(module, ())
+
+    @cached_property
+    def _own(self) -> dict[str, tuple[Parameter, ...]]:
+        found: dict[str, list[Parameter]] = {}
+        for parameter in self.parameters.values():
+            found.setdefault(parent_of(parameter.name), []).append(parameter)
+        return {module: tuple(own) for module, own in found.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """The JSON form: plain values."""
+        return {
+            "version": VERSION,
+            "parameters": [
+                {
+                    "name": p.name,
+                    "shape": list(p.shape),
+                    "dtype": p.dtype,
+                    "trainable": p.trainable,
+                    "tied_to": p.tied_to,
+                }
+                for p in self.parameters.values()
+            ],
+            "modules": [{"name": m.name, "class": m.class_name, "same_as": m.same_as} for m in self.modules.values()],
+            "buffers": [
+                {"name": b.name, "shape": list(b.shape), "dtype": b.dtype, "persistent": b.persistent}
+                for b in self.buffers.values()
+            ],
+        }
+
+    @classmethod
+    def from_json(cls, data: object) -> ModelFacts:
+        """The facts of a JSON form. Raises PlanError, with the place, where it breaks the schema."""
+        from jsonschema import Draft202012Validator
+        from jsonschema.exceptions import best_match
+
+        error: Any = best_match(Draft202012Validator(schema()).iter_errors(data))
+        if error is not None:
+            raise PlanError(f"model facts: {error.json_path.removeprefix('$.')}: {error.message}")
+        assert isinstance(data, dict)
+        facts: dict[str, list[dict[str, Any]]] = data
+        return cls(
+            [
+                Parameter(p["name"], tuple(p["shape"]), p["dtype"], p.get("trainable", True), p.get("tied_to"))
+                for p in facts["parameters"]
+            ],
+            [Module(m["name"], m["class"], m.get("same_as")) for m in facts.get("modules", [])],
+            [
+                Buffer(b["name"], tuple(b["shape"]), b["dtype"], b.get("persistent", True))
+                for b in facts.get("buffers", [])
+            ],
+        )
+
+
+def schema() -> dict[str, Any]:
+    """The JSON Schema of the JSON form."""
+    with open(_SCHEMA, encoding="utf-8") as file:
+        read: dict[str, Any] = json.load(file)
+    return read
+
+
+def parent_of(name: str) -> str:
+    """The name of the module that holds a module, parameter or buffer; empty for what the root holds."""
+    return name.rpartition(".")[0]
+
+
+def _unique(things: Iterable[Any], kind: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for thing in things:
+        if thing.name in found:
+            raise PlanError(f"the {kind} `{thing.name}` is given twice")
+        found[thing.name] = thing
+    return found
+
+
+def _owners(names: Iterable[str]) -> Iterator[str]:
+    for name in names:
+        while name:
+            name = parent_of(name)
+            yield name
+    yield ""
+
+
+def _check_first(kind: str, name: str, first: str | None, known: Mapping[str, object]) -> None:
+    if first is not None and (first == name or first not in known):
+        raise PlanError(f"the {kind} `{name}` shares with `{first}`, which is no other {kind}")

@@ -1,0 +1,80 @@
+"""`check --show-settings`: the settings in force, as a TOML file that would say the same."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+
+from shardlint.selection import Choice, active_rows
+from shardlint.session import Session
+
+
+def shown_settings(session: Session, choice: Choice | None = None) -> str:
+    """The root, the settings file, every setting with its value, and the rules that are on."""
+    settings = session.settings
+    source = os.path.relpath(session.file, session.root) if session.file else "none: these are the defaults"
+    lines = [f"# project root: {session.root}", f"# settings file: {source}", ""]
+    if settings.select is None:
+        lines.append("# select is not given: every rule runs that is on by default")
+    else:
+        lines.append(_pair("select", settings.select))
+    lines += [
+        _pair("ignore", settings.ignore),
+        _pair("extend-select", settings.extend_select),
+        _pair("exclude", settings.exclude),
+        _pair("include", settings.include),
+        _pair("fail-on", settings.fail_on),
+        _pair("min-confidence", settings.min_confidence),
+        *(_pair(key, value) for key, value in _optional(session)),
+        _pair("rank-names", settings.rank_names),
+    ]
+    lines += _tables(session)
+    on = [row["name"] for row in active_rows(session, choice or Choice())]
+    lines += ["", f"# {len(on)} of {len(session.rows)} rules are on:", *(f"#   {name}" for name in on)]
+    return "\n".join(lines) + "\n"
+
+
+def _optional(session: Session) -> list[tuple[str, str]]:
+    pairs = (("baseline", session.settings.baseline), ("environment", session.settings.environment))
+    return [(key, value) for key, value in pairs if value is not None]
+
+
+def _tables(session: Session) -> list[str]:
+    settings = session.settings
+    lines: list[str] = []
+    if settings.severity:
+        lines += ["", "[severity]", *(_pair(name, value) for name, value in sorted(settings.severity.items()))]
+    if settings.per_file_ignores:
+        lines += ["", "[per-file-ignores]"]
+        lines += [_pair(_text(pattern), names) for pattern, _, names in settings.per_file_ignores]
+    if settings.collectives:
+        lines += ["", "[collectives]"]
+        for name, group in settings.collectives.items():
+            lines.append(f"{_text(name)} = {{}}" if group is None else f"{_text(name)} = {{group = {_value(group)}}}")
+    for patterns, _, sources, command in settings.generated:
+        lines += _entry("generated", {"paths": patterns, "sources": sources, "command": command})
+    for rule, path, _, pointer, reason in settings.suppress:
+        lines += _entry("suppress", {"rule": rule, "path": path, "pointer": pointer, "reason": reason})
+    return lines
+
+
+def _entry(name: str, pairs: Mapping[str, str | tuple[str, ...]]) -> list[str]:
+    return ["", f"[[{name}]]", *(_pair(key, value) for key, value in pairs.items() if value)]
+
+
+def _pair(key: str, value: str | float | Iterable[str]) -> str:
+    return f"{key} = {_value(value)}"
+
+
+def _value(value: str | float | Iterable[str]) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, (int, float)):
+        return repr(value)
+    return f"[{', '.join(_text(item) for item in value)}]"
+
+
+def _text(text: str) -> str:
+    """A TOML string; what JSON escapes, TOML escapes alike, except DEL, which TOML forbids."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

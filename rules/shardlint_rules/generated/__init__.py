@@ -1,0 +1,1 @@
+"""Files that a generator writes: what changes in them comes from their sources."""
