@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from shardlint import cli
 from shardlint.engine import Outcome, Request, run
 from shardlint.selection import Choice
 from shardlint.session import open_session
@@ -104,9 +106,7 @@ class Project:
         """A run in this process. Paths are relative to the root."""
         session = open_session(str(self.root), self.environ)
         named = [str(self.root / path) for path in paths]
-        return run(
-            session, Request(named, choice=Choice(select), environ=self.environ, use_cache=use_cache, jobs=jobs)
-        )
+        return run(session, Request(named, choice=Choice(select), environ=self.environ, use_cache=use_cache, jobs=jobs))
 
     def cache_files(self, kind: str = "") -> list[Path]:
         """The files of the cache of one kind: session, results or facts."""
@@ -159,7 +159,7 @@ def pack(tmp_path: Path) -> Path:
         family / "probe_load.py",
         "LocalRule",
         'Call("probe.load")',
-        'yield site.finding("loaded")',
+        'yield site.finding("loaded", help="leave it")',
         bad='Bad("import probe\\nprobe.load()  # error\\n")',
         good='Good("pass\\n")',
     )
@@ -184,3 +184,38 @@ def packed(project: Project, pack: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     yield project
     for name in [name for name in sys.modules if name.partition(".")[0] == "probe_rules"]:
         del sys.modules[name]
+
+
+class Answer:
+    """What one command line gave."""
+
+    def __init__(self, code: int, out: str, err: str) -> None:
+        self.code = code
+        self.out = out
+        self.err = err
+
+
+class Lint:
+    """`shardlint ARGUMENTS` in this process, in the folder of a project."""
+
+    def __init__(self, project: Project, capture: pytest.CaptureFixture[str]) -> None:
+        self.project = project
+        self.capture = capture
+
+    def __call__(self, *arguments: str) -> Answer:
+        try:
+            code = cli.main(arguments)
+        finally:
+            gc.enable()  # a run turns it off, because its process ends soon
+        out, err = self.capture.readouterr()
+        return Answer(code, out, err)
+
+
+@pytest.fixture
+def lint(project: Project, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Lint:
+    """Command lines in the folder of `project`."""
+    monkeypatch.chdir(project.root)
+    for name in set(os.environ) - set(project.environ):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("SHARDLINT_CACHE_DIR", str(project.cache))
+    return Lint(project, capsys)

@@ -14,9 +14,9 @@ from shardlint.configs.site import scalars
 from shardlint.environment import Environment
 from shardlint.errors import UndecodableSource
 from shardlint.facts.matching import matches
-from shardlint.facts.module import Module
+from shardlint.facts.module import FUNCTIONS, Module
 from shardlint.facts.program import FileFacts, Stored
-from shardlint.facts.rank_words import mentions_rank, rank_aliases
+from shardlint.facts.rank_conditions import RankConditions
 from shardlint.facts.site import Site
 from shardlint.finding import Evidence, Finding, Fix, Span, pack
 from shardlint.fingerprint import fingerprint
@@ -196,15 +196,16 @@ class Analysis:
     def _rank_facts(self, path: str, module: Module) -> None:
         """Build the traces of the functions that can hold a rank test, and keep them as plain values."""
         facts = FileFacts(path, None, lambda: module, self.asked)
-        aliases = rank_aliases(module.text)
+        text = "\n".join(module.lines)
+        conditions = RankConditions(text)
+        starts = _line_starts(text)
         ranked: list[str] = []
         for function in module.functions:
             first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
-            text = "\n".join(module.lines[first - 1 : function.end_lineno])
-            if mentions_rank(text, aliases):
+            if conditions.test_in(starts[first - 1], starts[function.end_lineno or first]):
                 ranked.append(module.qualified(function))
-        outside = [statement for statement in module.tree.body if not isinstance(statement, ast.ClassDef)]
-        if any(mentions_rank("\n".join(module.lines[s.lineno - 1 : s.end_lineno]), aliases) for s in outside):
+        outside = [statement for statement in module.tree.body if not isinstance(statement, (*FUNCTIONS, ast.ClassDef))]
+        if any(conditions.test_in(starts[s.lineno - 1], starts[s.end_lineno or s.lineno]) for s in outside):
             ranked.append("")
         for name in ranked:
             facts.trace(name)
@@ -235,6 +236,16 @@ class Analysis:
         except Exception:
             self.crashed(row, document.path)
             return []
+
+
+def _line_starts(text: str) -> list[int]:
+    """The offset of each line, and of the end."""
+    starts = [0]
+    at = text.find("\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = text.find("\n", at + 1)
+    return [*starts, len(text)]
 
 
 def parse(text: str) -> ast.Module | SyntaxError:

@@ -104,6 +104,13 @@ def main(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 2
+    except Exception:
+        import traceback
+
+        _say(
+            f"{traceback.format_exc()}shardlint: this is a mistake in shardlint itself; please report the lines above\n"
+        )
+        return 2
 
 
 def _tolerant_output() -> None:

@@ -430,7 +430,10 @@ class _Run:
         from shardlint.filters import Filters
 
         on = engine_rules(self.session, self.request.choice)
-        filters = Filters(self.session.settings, self.rows, self.session.rows, on)
+        # What a rule that crashed had to hide is not known, so its suppressions are not idle.
+        crashed = {crash.rule for crash in self.outcome.crashes}
+        judged = [row for row in self.rows if row["name"] not in crashed]
+        filters = Filters(self.session.settings, judged, self.session.rows, on)
         return filters.apply(findings, self.records, reported, whole=not self.request.paths)
 
 

@@ -34,8 +34,8 @@ Use instead
 Make it valid Python, or exclude it in the settings if it is a template that is not meant to be imported.
 
 Known limits
-Files are parsed with the grammar of the Python that runs shardlint: syntax of a later Python is reported too. A file
-that no rule would look at is not parsed.""",
+Files are parsed with the grammar of the Python that runs shardlint: syntax of a later one is reported too. A file that
+no rule would look at is not parsed.""",
     ),
     EngineRule(
         "broken-document",
@@ -57,8 +57,8 @@ A file that no rule would look at is not read.""",
         """Reports a `# shardlint: ignore[...]` that hides nothing.
 
 Why is this bad?
-A comment that outlives its finding will hide the next one at the same place, and readers take the mistake that it names
-for a present one.
+A comment that outlives its finding will hide the next one at the same place, and readers take the mistake that it
+names for a present one.
 
 Use instead
 Remove the name from the comment, or the whole comment; `shardlint check --fix` does it.
@@ -70,7 +70,7 @@ A name is judged only in a run in which its rule was on.""",
     EngineRule(
         "unknown-suppression",
         "warning",
-        """Reports a suppression that cannot work: a name that is no rule and no family, or a form that is not understood.
+        """Reports a suppression that cannot work: its name is no rule and no family, or its form is not understood.
 
 Why is this bad?
 It looks as if it hid something, but it hides nothing.

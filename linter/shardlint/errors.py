@@ -7,6 +7,7 @@
     ├── UnreadableFile        a file named on the command line cannot be read
     ├── UndecodableSource     the bytes of a Python file are no text in its encoding
     ├── BaselineError         the baseline file is not one
+    ├── PlanError             model facts, a plan or a mesh cannot be read
     ├── FixRefused            an edit cannot be written safely
     └── GitFailed             git is needed for what was asked and did not answer
 
@@ -46,6 +47,10 @@ class UndecodableSource(ShardlintError):
 
 class BaselineError(ShardlintError):
     """The baseline file cannot be read as one, or may not be written by this run."""
+
+
+class PlanError(ShardlintError):
+    """Model facts, a parallel plan or a mesh cannot be read: the text says where, and what is allowed."""
 
 
 class FixRefused(ShardlintError):

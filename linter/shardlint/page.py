@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from inspect import cleandoc
 
 from shardlint.engine_rules import FAMILY, PAGES, EngineRule
@@ -85,7 +86,7 @@ def wilson(true: int, total: int) -> float:
     z = 1.959964
     share = true / total
     centre = share + z * z / (2 * total)
-    spread = z * ((share * (1 - share) + z * z / (4 * total)) / total) ** 0.5
+    spread = z * math.sqrt((share * (1 - share) + z * z / (4 * total)) / total)
     return (centre - spread) / (1 + z * z / total)
 
 
@@ -139,8 +140,7 @@ def shown_example(example: Example) -> str:
     """An example as text: its files with their names when the names matter."""
     parts: list[tuple[str, str]] = []
     if example.model or example.plan:
-        mesh = example.mesh if isinstance(example.mesh, str) else str(example.mesh)
-        parts += [("model", example.model), ("mesh", mesh), ("plan", example.plan)]
+        parts += [("model", example.model), ("mesh", example.mesh), ("plan", example.plan)]
     parts += [(f"before: {path}", text) for path, text in (example.before or {}).items()]
     after = "after: " if example.before is not None else ""
     parts += [(f"{after}{path}", text) for path, text in example.files.items()]

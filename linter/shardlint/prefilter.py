@@ -35,9 +35,10 @@ class Words:
         if self._rank is None:
             self._rank = False
             if any(self.has(word) for word in WORDS):
-                from shardlint.facts.rank_words import mentions_rank
+                from shardlint.facts.rank_conditions import RankConditions
 
-                self._rank = mentions_rank(self.data.decode("latin-1"))
+                conditions = RankConditions(self.data.decode("latin-1"))
+                self._rank = conditions.test_in(0, len(conditions.text))
         return self._rank
 
 

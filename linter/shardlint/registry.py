@@ -1,7 +1,7 @@
-"""Rule packs: found through the entry point group `shardlint.rules`, checked, and turned into rows of plain values.
+"""Rule packs: found through the entry point group `shardlint.rules`, checked, turned into rows of plain values.
 
-A row is all that a run needs to know of a rule before it fires; rule modules are imported only on a session miss and for
-files that a rule can fire in. A broken pack is refused as a whole, in one sentence: a linter that goes on without some
+A row is all that a run needs to know of a rule before it fires; rule modules are imported only on a session miss and
+for files that a rule can fire in. A broken pack is refused as a whole, in one sentence: a linter that goes on without some
 of its rules would call unread code healthy.
 """
 
@@ -23,6 +23,7 @@ from shardlint.example import MARK, Bad, Example, Good
 from shardlint.finding import SEVERITIES, Evidence, Fix
 from shardlint.query import Divergence, Query, Scalars
 from shardlint.rule import KINDS, ChangeRule, ConfigRule, FixSafety, LocalRule, PlanRule, ProgramRule, Rule
+from shardlint.selection import ENGINE_RULES
 from shardlint.voice import CEILINGS, UNPROVED, Voice
 
 GROUP = "shardlint.rules"
@@ -67,6 +68,8 @@ def load_rows() -> tuple[list[Row], list[str]]:
         found, folder = load_pack(entry)
         folders.append(folder)
         for row in found:
+            if row["name"] in ENGINE_RULES:
+                raise PackError(f"rule pack `{entry.name}`: `{row['name']}` is the name of a rule of shardlint itself")
             other = rows.get(row["name"])
             if other is not None:
                 raise PackError(
@@ -185,7 +188,8 @@ def _incomplete(rule: type[Rule], _kind: type[Rule]) -> str | None:
             return f"{rule.__name__}.{name} has the wrong type, {type(value).__name__}"
     if rule.severity not in SEVERITIES:
         return f"{rule.__name__}.severity is `{rule.severity}`; it must be one of {', '.join(SEVERITIES)}"
-    if rule.fixes is not None and not isinstance(rule.fixes, FixSafety):
+    fixes = getattr(rule, "fixes", None)
+    if fixes is not None and not isinstance(fixes, FixSafety):
         return f"{rule.__name__}.fixes must be made by `safe(...)` or `unsafe(...)`"
     for pattern in rule.symptoms:
         try:

@@ -63,11 +63,9 @@ def active_rows(session: Session, choice: Choice) -> list[Row]:
     for row in session.rows:
         if settings.severity.get(row["name"]) == "off" or _among(row, ignore, by_all=True):
             continue
-        if select is None:
-            on = not row["preview"]
-        else:
-            on = _among(row, select, by_all=not row["preview"])
-        if on or _among(row, extend, by_all=not row["preview"]):
+        usual = not row["preview"]
+        on = usual if select is None else _among(row, select, by_all=usual)
+        if on or _among(row, extend, by_all=usual):
             active.append(row)
     return active
 

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from shardlint.changes.edit import first_changed_line, same_code
 from shardlint.changes.generated_file import Declared, GeneratedFile, generated_file
-from shardlint.changes.key_renames import KeyChange, in_tests, key_renames
+from shardlint.changes.key_renames import in_tests, key_renames
 from shardlint.changes.states import ChangeSet, FileChange
 from shardlint.discover import matcher
+from shardlint.facts.key_changes import KeyChange
 from shardlint.finding import Finding, Related, Span
 from shardlint.voice import Voice
 

@@ -1,79 +1,47 @@
 """Where ranks part: a rank test whose two answers lead to different sequences of collectives.
 
-For each rank test of a function its trace is run twice, once with the test true and once with it false; every other
-condition stays open and counts as the same on both sides. What is left after the common start is compared as sequences,
-calls expanded through the program. Equal sequences are no divergence: a broadcast in both arms, or a barrier that comes
-first on one rank and last on the others.
+For each rank test of a function its trace is run twice, once with the test true and once with it false. What is left
+between the common start and the common end is compared as sequences, calls followed through the program; every other
+condition stays open and gives one sequence more. A sequence of one side that the other side cannot follow is a
+divergence. A broadcast in both arms is none, nor is a barrier that comes first on one rank and last on the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from shardlint.facts.effects import Effect, Effects
+from shardlint.facts.expansion import Expansion, Hop, Item, Path, Place, Reached, alike, known_arm
 from shardlint.facts.names import BY_NAME
 from shardlint.facts.program import Program
-from shardlint.facts.trace import Step, Trace
+from shardlint.facts.trace import Trace
 
-Item = tuple[Any, ...]
-"""("call", step) | ("unknown", span) | ("if", span, text, items, items) | ("loop", span, items) | ("exit", kind)"""
+_HALVES = ("__enter__", "__exit__", "__aenter__", "__aexit__")
+"""Two methods that always run as a pair: what one does on some ranks, the other does on the rest."""
 
-_EVERYWHERE = (
-    "is_initialized",
-    "is_available",
-    "world_size",
-    "is_distributed",
-    "distributed",
-    "get_world_size",
-    "num_processes",
-)
-"""A condition with one of these words asks whether the job is distributed: in such a job it holds on every rank."""
-_DEPTH = 8
-
-
-class Hop:
-    """A call on the way from a function to a collective: where it is, and what it calls."""
-
-    __slots__ = ("path", "span", "text")
-
-    def __init__(self, path: str, span: tuple[int, int, int, int], text: str) -> None:
-        self.path = path
-        self.span = span
-        self.text = text
-
-
-class Reached:
-    """A collective and the calls that lead to it, outermost first; none when the function issues it itself."""
-
-    __slots__ = ("effect", "hops")
-
-    def __init__(self, effect: Effect, hops: tuple[Hop, ...] = ()) -> None:
-        self.effect = effect
-        self.hops = hops
-
-    @property
-    def place(self) -> tuple[str, tuple[int, int, int, int], str]:
-        """Path, span and text of the call that stands in the function where the ranks part."""
-        if self.hops:
-            return self.hops[0].path, self.hops[0].span, self.hops[0].text
-        return self.effect.path, self.effect.span, self.effect.text
+Items = tuple[Item, ...]
+Rest = tuple[Items, bool]
+"""Items that follow outside of a block; the flag marks the end of a loop body, where break and continue stop."""
 
 
 class Way:
     """What the ranks of one answer still do together after the ranks have parted.
 
-    `unknown` says that this way has a call, which the other way has not, that may issue any collective.
+    `unknown` says that this way has a call, which the other way has not, that may issue any collective. `next` is the
+    first collective on it, of whatever table.
     """
 
-    __slots__ = ("reached", "unknown")
+    __slots__ = ("next", "reached", "unknown")
 
-    def __init__(self, reached: tuple[Reached, ...], unknown: bool) -> None:
+    def __init__(self, reached: tuple[Reached, ...], unknown: bool, next: Reached | None) -> None:
         self.reached = reached
         self.unknown = unknown
+        self.next = next
 
     def agrees_with(self, other: Way) -> bool:
         """Whether both ways issue the same operations in the same groups and order."""
-        return [r.effect.signature for r in self.reached] == [r.effect.signature for r in other.reached]
+        return alike(self.reached, other.reached)
 
 
 class Guard:
@@ -108,7 +76,7 @@ class Split:
 def splits(program: Program, path: str, function: str, effects: Effects) -> list[Split]:
     """Every divergence of one function for one table of collectives, unknown ones included."""
     steps = program.file(path).trace(function)
-    if not steps:
+    if not steps or function.rpartition(".")[2] in _HALVES:
         return []
     guards: dict[str, list[Guard]] = {}
     _guards(steps, guards)
@@ -132,7 +100,7 @@ def _guards(steps: Trace, found: dict[str, list[Guard]]) -> None:
             _guards(step[2], found)
 
 
-def run(steps: Trace, key: str, answer: bool) -> tuple[tuple[Item, ...], bool]:
+def run(steps: Trace, key: str, answer: bool) -> tuple[Items, bool]:
     """The items of a trace when the rank test `key` has one answer; the flag says that the way ends there."""
     items: list[Item] = []
     for step in steps:
@@ -140,20 +108,19 @@ def run(steps: Trace, key: str, answer: bool) -> tuple[tuple[Item, ...], bool]:
         if kind == "call":
             items.append(("call", step))
         elif kind == "if":
-            test = step[2]
-            if not isinstance(test, str) and test[0] == key:
-                taken = step[3] if test[1] == answer else step[4]
-                inner, ended = run(taken, key, answer)
+            arm = known_arm(step[2], key, answer)
+            if arm is not None:
+                inner, ended = run(step[arm], key, answer)
                 items += inner
                 if ended:
                     return tuple(items), True
-            else:
-                then, first = run(step[3], key, answer)
-                otherwise, second = run(step[4], key, answer)
-                if then or otherwise:
-                    items.append(("if", step[1], test if isinstance(test, str) else "", then, otherwise))
-                if first and second and step[3] and step[4]:
-                    return tuple(items), True
+                continue
+            then, first = run(step[3], key, answer)
+            otherwise, second = run(step[4], key, answer)
+            if then or otherwise:
+                items.append(("if", step[1], step[2] if isinstance(step[2], str) else "", then, otherwise))
+            if first and second:
+                return tuple(items), True
         elif kind == "loop":
             items.append(("loop", step[1], run(step[2], key, answer)[0]))
         else:
@@ -163,88 +130,111 @@ def run(steps: Trace, key: str, answer: bool) -> tuple[tuple[Item, ...], bool]:
     return tuple(items), False
 
 
-class _Rest:
-    """What one side still does: its collectives, and the places of calls that may be anything."""
+class _Side:
+    """The items of one answer from where the sides differ: `apart` up to where they are the same again, then `rest`."""
 
-    __slots__ = ("reached", "unknown")
+    def __init__(self, expansion: Expansion, path: str, apart: Items, rest: tuple[Rest, ...]) -> None:
+        self.expansion = expansion
+        self.path = path
+        self.apart = apart
+        self.rest = rest
+        self.unknown: set[Place] = set()
 
-    def __init__(self) -> None:
-        self.reached: list[Reached] = []
-        self.unknown: set[tuple[int, int, int, int]] = set()
-
-
-Rest = tuple[tuple[Item, ...], bool]
-"""Items that follow outside of a block; the flag marks the end of a loop body, where break and continue stop."""
+    def ways(self, *, onward: bool) -> list[Path]:
+        """The ways through it; with `onward`, to the end. Those that stop the job with an error are left out."""
+        found = [Path()]
+        for block, loop_end in ((self.apart, False), *(self.rest if onward else ())):
+            if loop_end:
+                found = [Path(p.reached, "" if p.leaves in ("break", "continue") else p.leaves) for p in found]
+            if all(way.leaves for way in found):
+                continue
+            options = self.expansion.paths(block, self.path, self.unknown)
+            found = [way.then(option) for way in found for option in (options if not way.leaves else options[:1])]
+        return [way for way in found if way.leaves != "raise"]
 
 
 class _Comparison:
     def __init__(
         self, program: Program, path: str, function: str, effects: Effects, key: str, written: list[Guard]
     ) -> None:
-        self.program = program
         self.path = path
         self.function = function
         self.effects = effects
         self.key = key
         self.written = written
+        self.sides = (Expansion(program, effects, key, True), Expansion(program, effects, key, False))
 
     def split(self, steps: Trace) -> Split | None:
         yes, _ = run(steps, self.key, True)
         no, _ = run(steps, self.key, False)
         return self._compare(yes, no, (), ())
 
-    def _compare(
-        self, yes: tuple[Item, ...], no: tuple[Item, ...], after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...]
-    ) -> Split | None:
+    def _compare(self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...]) -> Split | None:
         start = 0
         while start < len(yes) and start < len(no) and yes[start] == no[start]:
             start += 1
-        if start == len(yes) == len(no):
+        yes, no = yes[start:], no[start:]
+        if not yes and not no:
             return None
-        if start < len(yes) and start < len(no) and yes[start][0] == no[start][0] and yes[start][0] in ("if", "loop"):
-            inner = self._inside(yes, no, start, after_yes, after_no)
-            if inner is not None:
-                return inner
-            return self._compare(yes[start + 1 :], no[start + 1 :], after_yes, after_no)
-        return self._judge(self._way(yes[start:], after_yes), self._way(no[start:], after_no))
+        if yes and no and yes[0][:2] == no[0][:2] and yes[0][0] in ("if", "loop"):
+            inner = self._inside(yes, no, after_yes, after_no)
+            return inner or self._compare(yes[1:], no[1:], after_yes, after_no)
+        return self._judge(yes, no, after_yes, after_no)
 
-    def _inside(
-        self,
-        yes: tuple[Item, ...],
-        no: tuple[Item, ...],
-        at: int,
-        after_yes: tuple[Rest, ...],
-        after_no: tuple[Rest, ...],
-    ) -> Split | None:
-        one, other = yes[at], no[at]
-        if one[1] != other[1]:
-            return self._judge(self._way(yes[at:], after_yes), self._way(no[at:], after_no))
-        looped = one[0] == "loop"
-        rest_yes = ((yes[at + 1 :], looped), *after_yes)
-        rest_no = ((no[at + 1 :], looped), *after_no)
-        for first, second in zip(one[2 if looped else 3 :], other[2 if looped else 3 :], strict=True):
+    def _inside(self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...]) -> Split | None:
+        looped = yes[0][0] == "loop"
+        rest_yes = ((yes[1:], looped), *after_yes)
+        rest_no = ((no[1:], looped), *after_no)
+        arms = slice(2 if looped else 3, None)
+        for first, second in zip(yes[0][arms], no[0][arms], strict=True):
             found = self._compare(first, second, rest_yes, rest_no)
             if found is not None:
                 return found
         return None
 
-    def _judge(self, yes: _Rest | None, no: _Rest | None) -> Split | None:
-        if yes is None or no is None:
+    def _judge(self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...]) -> Split | None:
+        """Compare two ways from where they part.
+
+        When neither leaves its block, what both still do after it is the same, and cannot make them differ.
+        """
+        leaves = any(block and block[-1][0] == "exit" for block in (yes, no))
+        common = 0
+        if not leaves:
+            while common < min(len(yes), len(no)) and yes[-1 - common] == no[-1 - common]:
+                common += 1
+        sides: list[_Side] = []
+        for expansion, items, after in zip(self.sides, (yes, no), (after_yes, after_no), strict=True):
+            cut = len(items) - common
+            sides.append(_Side(expansion, self.path, items[:cut], ((items[cut:], False), *after)))
+        return self._differ(sides, onward=leaves or after_yes != after_no)
+
+    def _differ(self, sides: list[_Side], *, onward: bool) -> Split | None:
+        ours, theirs = (self._own(side.ways(onward=onward)) for side in sides)
+        if not ours or not theirs:
             return None
-        ours = [r for r in yes.reached if self._touched(r.effect)]
-        theirs = [r for r in no.reached if self._touched(r.effect)]
-        place = 0
-        while (
-            place < len(ours) and place < len(theirs) and ours[place].effect.signature == theirs[place].effect.signature
-        ):
-            place += 1
-        if place == len(ours) == len(theirs):
-            return None
-        here, there, first, answer = (yes, no, ours, True) if place < len(ours) else (no, yes, theirs, False)
-        guard = self._guard(first[place])
-        ahead = Way(tuple(first[place:]), bool(here.unknown - there.unknown))
-        behind = Way(tuple((theirs if answer else ours)[place:]), bool(there.unknown - here.unknown))
-        return Split(self.path, self.function, guard, ahead, behind, first[place], guard.positive == answer)
+        for answer, mine, others in ((True, ours, theirs), (False, theirs, ours)):
+            found = _unmatched(mine, others)
+            if found is not None:
+                here, there = sides if answer else sides[::-1]
+                return self._split(here, there, *found, answer=answer)
+        return None
+
+    def _split(
+        self, here: _Side, there: _Side, mine: Sequence[Reached], other: Sequence[Reached], *, answer: bool
+    ) -> Split:
+        place = _common(mine, other)
+        first = mine[place]
+        ahead = Way(tuple(mine[place:]), bool(here.unknown - there.unknown), first)
+        unknown = bool(there.unknown - here.unknown)
+        following = [way.reached[place:] for way in there.ways(onward=True) if way.reached[place:]]
+        behind = Way(tuple(other[place:]), unknown, following[0][0] if following else None)
+        guard = self._guard(first)
+        return Split(self.path, self.function, guard, ahead, behind, first, guard.positive == answer)
+
+    def _own(self, ways: list[Path]) -> list[tuple[Reached, ...]]:
+        return [
+            tuple(r for r in way.reached if self.effects.owns(r.effect) and self._touched(r.effect)) for way in ways
+        ]
 
     def _guard(self, reached: Reached) -> Guard:
         """The last writing of the test before the collective."""
@@ -256,106 +246,32 @@ class _Comparison:
         """Whether the test can part the members of the group that the collective runs on."""
         if effect.group is None:
             return True
-        for guard in self.written:
-            if guard.group is not None and guard.group == effect.group:
-                return True
+        if any(guard.group is not None and guard.group == effect.group for guard in self.written):
+            return True
         guard = self.written[0]
         one_process = guard.kind == "flag" or (guard.kind == "global" and self.key.rpartition(" == ")[2].isdigit())
         return one_process and guard.certainty > BY_NAME
 
-    def _way(self, items: tuple[Item, ...], after: tuple[Rest, ...]) -> _Rest | None:
-        """What is left on one side, or None when this side stops the job with an error."""
-        rest = _Rest()
-        leaving = ""
-        for block, loop_end in ((items, False), *((left, end) for left, end in after)):
-            if leaving in ("break", "continue") and loop_end:
-                leaving = ""
-            if leaving:
-                continue
-            for item in block:
-                if item[0] == "exit":
-                    if item[1] == "raise":
-                        return None
-                    leaving = item[1]
-                    break
-                self._collect(item, rest)
-            if leaving == "return":
-                break
-        return rest
 
-    def _collect(self, item: Item, rest: _Rest) -> None:
-        kind = item[0]
-        if kind == "unknown":
-            rest.unknown.add(item[1])
-        elif kind == "call":
-            if self._call(item[1], self.path, rest.reached, 0, frozenset(), sure=True):
-                rest.unknown.add(item[1][3])
-        elif kind in ("if", "loop"):
-            for inner in item[2:] if kind == "loop" else item[3:]:
-                for part in inner:
-                    self._collect(part, rest)
-
-    def _call(
-        self, step: Step, path: str, reached: list[Reached], depth: int, seen: frozenset[tuple[str, str]], *, sure: bool
-    ) -> bool:
-        effect = self._effect(step, path)
-        if effect is not None:
-            if sure:
-                reached.append(Reached(effect))
-            return not sure
-        target = next((found for found in (self.program.find(name) for name in step[1]) if found), None)
-        if target is None:
-            return self._open(step)
-        if target in seen or depth > _DEPTH:
-            return True
-        inner: list[Reached] = []
-        steps = self.program.file(target[0]).trace(target[1]) or ()
-        unknown = self._body(steps, target[0], inner, depth + 1, seen | {target}, sure=sure)
-        hop = Hop(path, step[3], step[4])
-        reached += [Reached(found.effect, (hop, *found.hops)) for found in inner]
-        return unknown
-
-    def _open(self, step: Step) -> bool:
-        """Whether a call that leads to no function of the project may be anything."""
-        return any(name.startswith("*.") for name in step[1]) or not step[1]
-
-    def _effect(self, step: Step, path: str) -> Effect | None:
-        effect = self.effects.of(step, path)
-        if effect is None and step[4].rpartition(".")[2] in self.effects.words:
-            names = tuple(self.program.external(name) for name in step[1])
-            if names != step[1]:
-                effect = self.effects.of((step[0], names, *step[2:]), path)
-        return effect
-
-    def _body(
-        self,
-        steps: Trace,
-        path: str,
-        reached: list[Reached],
-        depth: int,
-        seen: frozenset[tuple[str, str]],
-        *,
-        sure: bool,
-    ) -> bool:
-        """The collectives that a called function issues whenever it is called; others make the answer unknown."""
-        unknown = False
-        for step in steps:
-            if step[0] == "call":
-                unknown |= self._call(step, path, reached, depth, seen, sure=sure)
-            elif step[0] == "unknown":
-                unknown = True
-            elif step[0] == "loop":
-                unknown |= self._body(step[2], path, reached, depth, seen, sure=sure)
-            elif step[0] == "if":
-                everywhere = isinstance(step[2], str) and any(word in step[2] for word in _EVERYWHERE)
-                for arm in (step[3], step[4]):
-                    unknown |= self._body(arm, path, reached, depth, seen, sure=sure and everywhere)
-                if not everywhere and (_leaves(step[3]) or _leaves(step[4])):
-                    sure = False
-            elif step[1] != "raise":
-                break
-        return unknown
+def _unmatched(
+    mine: list[tuple[Reached, ...]], others: list[tuple[Reached, ...]]
+) -> tuple[tuple[Reached, ...], tuple[Reached, ...]] | None:
+    """A sequence of one side that the other side cannot follow, with the one that follows it furthest."""
+    for way in mine:
+        if any(alike(way, other) for other in others):
+            continue
+        closest = max(others, key=lambda other: _common(way, other))
+        if _common(way, closest) < len(way):
+            return way, closest
+    return None
 
 
-def _leaves(arm: Trace) -> bool:
-    return bool(arm) and arm[-1] == ("exit", "return")
+def _common(first: Sequence[Reached], second: Sequence[Reached]) -> int:
+    """How many collectives two sequences share from their start."""
+    place = 0
+    while place < min(len(first), len(second)) and first[place].effect.matches(second[place].effect):
+        place += 1
+    return place
+
+
+__all__ = ["Guard", "Hop", "Reached", "Split", "Way", "splits"]

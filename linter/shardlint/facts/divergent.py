@@ -36,6 +36,11 @@ class Divergent:
         return self.split.first.effect.text
 
     @property
+    def call(self) -> str:
+        """The call in this function that is, or leads to, the collective, in words: `finish`, which calls `dist.barrier`."""
+        return self.split.first.place[2]
+
+    @property
     def who(self) -> str:
         """Which ranks reach the collective, in words for a message."""
         guard = self.split.guard
@@ -46,10 +51,10 @@ class Divergent:
     @property
     def onward(self) -> str:
         """Where the other ranks go instead, in words for a message."""
-        following = self.split.there.reached
-        if following:
-            effect = following[0].effect
-            return f"the others go on to `{effect.text}` ({effect.path}:{effect.span[0]})"
+        following = self.split.there.next
+        if following is not None:
+            path, span, text = following.place
+            return f"the others go on to `{text}` ({path}:{span[0]})"
         return "the others never do"
 
     @property

@@ -62,13 +62,17 @@ class Effect:
         """The same call in another group."""
         return Effect(self.name, self.text, group, self.path, self.span, self.certainty, self.open)
 
+    def opened(self) -> Effect:
+        """The same call, of which it is not known whether it is a collective."""
+        return Effect(self.name, self.text, self.group, self.path, self.span, self.certainty, True)
+
 
 class Effects:
     """A table of collective calls. `beside` holds further ones that are followed, but are no concern of the rule."""
 
     def __init__(self, table: Mapping[str, Mapping[str, object]], *, beside: Effects | None = None) -> None:
         self.own = _expanded(table)
-        self.table = {**beside.table, **self.own} if beside is not None else self.own
+        self.table: dict[str, Entry] = {**beside.table, **self.own} if beside is not None else self.own
         self.words = frozenset(name.rpartition(".")[2] for name in self.table)
 
     def __or__(self, other: Effects) -> Effects:

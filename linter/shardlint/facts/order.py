@@ -24,7 +24,7 @@ class Flow:
         self.after: dict[Node, list[Place]] = {None: []}
         self.before: dict[Place, list[Node]] = {}
         self.abrupt: dict[Place, set[Node]] = {}
-        """The first statement of a `finally` -> from where it is entered by an exception or `return`, which go on after it."""
+        """The first statement of a `finally` -> where an exception or `return`, which goes on after it, enters from."""
         _Builder(self).run()
 
     def reaches(self, first: ast.AST, second: ast.AST) -> bool:

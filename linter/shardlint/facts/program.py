@@ -10,12 +10,12 @@ import ast
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from shardlint.facts.module import Module
+from shardlint.facts.module import Binding, FunctionNode, Module
 from shardlint.facts.names import resolve
 from shardlint.facts.trace import Trace, trace
 
 Stored = dict[str, Any]
-"""imports: name -> dotted target; stars: modules; classes: qualified name -> base names; functions: names; traces."""
+"""imports: name -> dotted target, aliases too; stars: modules; classes: qualified name -> base names; functions; traces."""
 
 
 class FileFacts:
@@ -29,6 +29,7 @@ class FileFacts:
         self._asked = asked
         self._module: Module | None = None
         self._tried = False
+        self._owners: dict[str, FunctionNode] | None = None
         if stored is None:
             stored = self._outline()
         self.stored = stored
@@ -48,9 +49,9 @@ class FileFacts:
             return stored
         root = module.scopes[module.tree]
         for name, bindings in root.bindings.items():
-            targets = [binding.target for binding in bindings if binding.kind == "import" and binding.target]
-            if targets:
-                stored["imports"][name] = targets[0]
+            targets = {target for binding in bindings if (target := _target(module, binding)) is not None}
+            if len(targets) == 1:
+                stored["imports"][name] = targets.pop()
         stored["stars"] = list(root.stars)
         for node in module.scopes:
             if isinstance(node, ast.ClassDef):
@@ -75,11 +76,23 @@ class FileFacts:
         traces[qualified] = built
         return built
 
-    def _owner(self, module: Module, qualified: str) -> ast.FunctionDef | ast.AsyncFunctionDef | ast.Module | None:
+    def _owner(self, module: Module, qualified: str) -> FunctionNode | ast.Module | None:
+        """The last definition of that name: the one that holds, unless an `if` or `try` chose another."""
         if not qualified:
             return module.tree
-        named = [function for function in module.functions if module.qualified(function) == qualified]
-        return named[-1] if named else None
+        if self._owners is None:
+            self._owners = {module.qualified(function): function for function in module.functions}
+        return self._owners.get(qualified)
+
+
+def _target(module: Module, binding: Binding) -> str | None:
+    """What a name of a file stands for elsewhere: an import, or an alias such as `reduce = dist.all_reduce`."""
+    if binding.kind == "import":
+        return binding.target
+    if binding.kind == "assign" and binding.exact and isinstance(binding.value, (ast.Name, ast.Attribute)):
+        names = resolve(module, binding.value).names
+        return names[0] if len(names) == 1 else None
+    return None
 
 
 class Program:
@@ -98,6 +111,7 @@ class Program:
         self._files: dict[str, FileFacts] = {}
         self._paths = sorted(paths)
         self._by_name: dict[str, str] | None = None
+        self.memo: dict[object, Any] = {}
 
     @property
     def used(self) -> list[str]:
@@ -150,6 +164,15 @@ class Program:
             if found is not None:
                 return found
         return None
+
+    def is_class(self, name: str) -> bool:
+        """Whether a dotted name is a class of this project."""
+        parts = name.split(".")
+        for cut in range(len(parts) - 1, 0, -1):
+            path = self.path_of(".".join(parts[:cut]))
+            if path is not None:
+                return ".".join(parts[cut:]) in self.file(path).stored["classes"]
+        return False
 
     def external(self, name: str, depth: int = 0) -> str:
         """The name behind a re-export of this project: `mylib.comm.all_reduce` may be torch's own."""

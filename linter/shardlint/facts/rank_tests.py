@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
+from shardlint.facts.job_tests import in_a_job
 from shardlint.facts.module import FUNCTIONS, Module
 from shardlint.facts.names import (
     BY_NAME,
@@ -20,6 +21,7 @@ from shardlint.facts.names import (
     self_class,
     self_values,
 )
+from shardlint.facts.rank_vocabulary import KINDS
 from shardlint.facts.rank_values import RankValue, rank_value, single_return
 from shardlint.facts.values import MISSING, literal
 from shardlint.finding import Span
@@ -71,9 +73,27 @@ def rank_test(module: Module, node: ast.AST, depth: int = 0) -> RankTest | None:
         return _negated(inner) if inner is not None else None
     if isinstance(node, ast.NamedExpr):
         return rank_test(module, node.value, depth + 1)
+    if isinstance(node, ast.IfExp):
+        return _only([node.body, node.orelse], module, depth)
+    if isinstance(node, ast.BoolOp):
+        return _only(node.values, module, depth)
     if isinstance(node, (ast.Name, ast.Attribute, ast.Call)):
         return _truth(module, node, depth)
     return None
+
+
+def _only(parts: list[ast.expr], module: Module, depth: int) -> RankTest | None:
+    """The one rank test beside constants and questions about the job: `not is_initialized() or get_rank() == 0`."""
+    tests: list[RankTest] = []
+    for part in parts:
+        if isinstance(part, ast.Constant):
+            continue
+        test = rank_test(module, part, depth + 1)
+        if test is not None:
+            tests.append(test)
+        elif in_a_job(module.source(part)) is None:
+            return None
+    return tests[0] if len(tests) == 1 else None
 
 
 def _negated(test: RankTest) -> RankTest:
@@ -117,7 +137,16 @@ def _truth(module: Module, node: ast.Name | ast.Attribute | ast.Call, depth: int
 def _flag(name: str, text: str, span: Span, call: ast.Call | None, certainty: float = INFERRED) -> RankTest:
     kind = "local" if "local" in name else "flag"
     group = ast.unparse(call) if call is not None and (call.args or call.keywords) else None
-    return RankTest(f"{name} is true", True, text, span, "group" if group else kind, certainty, group)
+    if group is not None:
+        return RankTest(f"{group} is true", True, text, span, "group", certainty, group)
+    return RankTest(_flag_key(name), True, text, span, kind, certainty)
+
+
+def _flag_key(name: str) -> str:
+    """Flags that mean the first process share the key of the comparison with 0, so that the two can be matched."""
+    if "last" in name:
+        return f"{name} is true"
+    return f"{KINDS['local' if 'local' in name else 'global']} == 0"
 
 
 def _kept_test(module: Module, node: ast.Attribute, depth: int) -> RankTest | None:
@@ -171,7 +200,8 @@ class _Comparison:
         self.value = value
         self.other = other
         self.swapped = swapped
-        self.number = literal(module, other)
+        number = literal(module, other)
+        self.number = int(number) if isinstance(number, str) and number.isdecimal() else number
 
     def test(self) -> RankTest | None:
         if isinstance(self.op, (ast.Is, ast.IsNot)):
@@ -245,4 +275,4 @@ def decorator_test(module: Module, node: ast.expr) -> RankTest | None:
     if not _DECORATORS.fullmatch(last):
         return None
     kind = "local" if "local" in last else "flag"
-    return RankTest(f"@{last}", True, f"@{module.source(node)}", module.span(node), kind, INFERRED)
+    return RankTest(_flag_key(last), True, f"@{module.source(node)}", module.span(node), kind, INFERRED)

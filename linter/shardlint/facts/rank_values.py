@@ -24,7 +24,9 @@ from shardlint.facts.rank_vocabulary import CALL_NAMES, CALLS, KINDS, NUMBERS, V
 from shardlint.facts.values import literal, made_from
 
 _GROUP_CALL = re.compile(r"get_(?:\w+_)?rank|\w+_rank")
+_OTHER_CALL = re.compile(r"lora|adapter|peft|svd|matrix|low_rank|sorted", re.IGNORECASE)
 _OTHER_RANK = re.compile(r"lora|adapter|peft|config|cfg|svd|tensor|matrix|module|layer|low", re.IGNORECASE)
+"""Owners of a `rank` that is a size of matrices or tensors."""
 
 
 def is_rank_name(word: str) -> bool:
@@ -68,7 +70,7 @@ def rank_value(module: Module, node: ast.AST, depth: int = 0) -> RankValue | Non
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Mod, ast.FloorDiv, ast.Sub, ast.Add)):
         left = rank_value(module, node.left, depth + 1)
         if left is not None and left.certainty > BY_NAME:
-            return RankValue(left.kind, f"{left.label} in `{module.source(node)}`", left.certainty, left.group)
+            return RankValue("member", f"{left.label} in `{module.source(node)}`", left.certainty, left.group)
     return None
 
 
@@ -91,7 +93,7 @@ def _called(module: Module, node: ast.Call, depth: int) -> RankValue | None:
     last = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
     if last in CALL_NAMES:
         return _of_group(module, node, CALL_NAMES[last], INFERRED)
-    if last.startswith("get_") and _GROUP_CALL.fullmatch(last) and not _OTHER_RANK.search(module.source(func)):
+    if last.startswith("get_") and _GROUP_CALL.fullmatch(last) and not _OTHER_CALL.search(last):
         return RankValue("group", f"{module.source(node)}", INFERRED, module.source(node))
     return None
 
@@ -102,10 +104,16 @@ def _of_group(module: Module, node: ast.Call, kind: str, certainty: float) -> Ra
     )
     if group is None or (isinstance(group, ast.Constant) and group.value is None):
         receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
-        if receiver is not None and any("DeviceMesh" in n or "mesh" in n for n in made_from(module, receiver).names):
+        if kind == "local" and receiver is not None and _is_mesh(module, receiver):
             return RankValue("group", module.source(node), certainty, module.source(receiver))
         return RankValue(kind, KINDS.get(kind, kind), certainty)
     return RankValue("group", f"rank in {module.source(group)}", certainty, module.source(group))
+
+
+def _is_mesh(module: Module, node: ast.expr) -> bool:
+    """A mesh's `get_local_rank` is the place on one of its axes; its `get_rank` is the global rank."""
+    made = made_from(module, node).names
+    return "mesh" in module.source(node).lower() or any("mesh" in name.lower() for name in made)
 
 
 def _environment(module: Module, owner: ast.AST | None, key: ast.AST) -> RankValue | None:
@@ -150,7 +158,7 @@ def _attribute(module: Module, node: ast.Attribute, depth: int) -> RankValue | N
     kept = _self_value(module, node, depth)
     if kept is not None:
         return kept
-    if _OTHER_RANK.search(module.source(node.value)):
+    if node.attr == "rank" and _OTHER_RANK.search(module.source(node.value)):
         return None
     kind = NUMBERS[node.attr]
     return RankValue(kind, KINDS[kind], BY_NAME if node.attr == "rank" else INFERRED)
@@ -171,7 +179,9 @@ def _self_value(module: Module, node: ast.Attribute, depth: int) -> RankValue | 
 
 
 def single_return(function: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.expr | None:
-    """The value that a small function returns, when it is the same expression on every way out."""
+    """The value that a small function returns, when it is the same expression on every way out but constants."""
+    if len(function.body) > 6:
+        return None
     returns = [node for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
     values = [node.value for node in returns if not isinstance(node.value, ast.Constant)]
-    return values[0] if len(values) == 1 and len(function.body) <= 6 else None
+    return values[0] if len(values) == 1 else None

@@ -3,7 +3,8 @@
 A trace is a tuple of steps:
 
     ("call", names, certainty, span, text, arguments)   names: dotted candidates; arguments, only for a call whose last
-                                                        name a rule asked for: (place, text, whether literal, literal)
+                                                        name a rule asked for: (place, text, whether literal, literal),
+                                                        with the place OPAQUE when `*` or `**` may pass more of them
     ("unknown", span)                                   a call of something that no name is known for
     ("if", span, test, then, otherwise)                 test: a rank test as a tuple, or the text of any other condition
     ("loop", span, body)
@@ -25,18 +26,45 @@ from shardlint.facts.rank_tests import RankTest, decorator_test, rank_test
 from shardlint.facts.values import literal, made_from
 from shardlint.finding import Span
 
+OPAQUE = "**"
 Step = tuple[Any, ...]
 Trace = tuple[Step, ...]
 
-_QUIET = frozenset(sys.stdlib_module_names) | {
-    "torch",
-    "numpy",
-    "tqdm",
-    "wandb",
-    "transformers",
+QUIET = frozenset(sys.stdlib_module_names) | {
     "PIL",
-    "yaml",
+    "aim",
+    "datasets",
+    "einops",
+    "fire",
+    "hydra",
+    "huggingface_hub",
+    "jinja2",
+    "loguru",
+    "matplotlib",
+    "mlflow",
+    "numpy",
+    "omegaconf",
+    "packaging",
     "pandas",
+    "psutil",
+    "pydantic",
+    "regex",
+    "requests",
+    "rich",
+    "safetensors",
+    "scipy",
+    "setproctitle",
+    "sklearn",
+    "swanlab",
+    "tensorboard",
+    "tensorboardX",
+    "tokenizers",
+    "torch",
+    "torchvision",
+    "tqdm",
+    "triton",
+    "wandb",
+    "yaml",
 }
 """Packages whose functions issue no collective unless a rule's table names them."""
 
@@ -52,8 +80,13 @@ _PLAIN = frozenset(
 
 
 def trace(module: Module, owner: FunctionNode | ast.Module, asked: frozenset[str]) -> Trace:
-    """The trace of one function. `asked` holds the last names of the calls whose arguments a rule needs."""
+    """The trace of one function. `asked` holds the last names of the calls whose arguments a rule needs.
+
+    A body that does nothing is one to be overridden (an abstract method, a protocol): what is called is not known.
+    """
     tracer = _Tracer(module, asked)
+    if isinstance(owner, FUNCTIONS) and all(_is_stub(statement) for statement in owner.body):
+        return (("unknown", _span(module.span(owner))),)
     body = tracer.block(owner.body)
     if isinstance(owner, FUNCTIONS):
         for decorator in reversed(owner.decorator_list):
@@ -61,6 +94,14 @@ def trace(module: Module, owner: FunctionNode | ast.Module, asked: frozenset[str
             if test is not None:
                 body = (("if", _span(test.span), _test(test), body, ()),)
     return body
+
+
+def _is_stub(statement: ast.stmt) -> bool:
+    if isinstance(statement, ast.Pass):
+        return True
+    if isinstance(statement, ast.Expr):
+        return isinstance(statement.value, ast.Constant)
+    return isinstance(statement, ast.Raise) and "NotImplemented" in ast.unparse(statement)
 
 
 def _span(span: Span) -> tuple[int, int, int, int]:
@@ -74,9 +115,24 @@ def _test(test: RankTest) -> tuple[Any, ...]:
 def callee(module: Module, call: ast.Call) -> Resolved:
     """The dotted names of what a call calls: functions by name, methods by the class of their receiver."""
     answer = resolve(module, call.func)
-    if not answer and isinstance(call.func, ast.Attribute):
-        answer = made_from(module, call.func.value).with_suffix(call.func.attr)
-    return answer
+    if answer or not isinstance(call.func, ast.Attribute):
+        return answer
+    receiver = call.func.value
+    made = made_from(module, receiver) or _taken_apart(module, receiver)
+    return made.with_suffix(call.func.attr)
+
+
+def _taken_apart(module: Module, node: ast.expr) -> Resolved:
+    """The factory behind one of several results: `engine` in `engine, _ = deepspeed.initialize(...)`."""
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Call):
+        return resolve(module, node.value.func)
+    if isinstance(node, ast.Name):
+        found = bindings_at(module, node)
+        if found is not None and len(found[0]) == 1:
+            binding = found[0][0]
+            if binding.kind == "assign" and not binding.exact and isinstance(binding.value, ast.Call):
+                return resolve(module, binding.value.func)
+    return NOTHING
 
 
 class _Tracer:
@@ -123,21 +179,35 @@ class _Tracer:
         return steps
 
     def attempt(self, statement: ast.stmt) -> list[Step]:
+        """`finally` runs on every way out of the rest, so its steps come before each exit too."""
         steps = list(self.block(getattr(statement, "body", ())))
         for handler in getattr(statement, "handlers", ()):
             inside = self.block(handler.body)
             if inside:
                 steps.append(("if", _span(self.module.span(handler)), "", inside, ()))
         steps += self.block(getattr(statement, "orelse", ()))
-        return [*steps, *self.block(getattr(statement, "finalbody", ()))]
+        final = self.block(getattr(statement, "finalbody", ()))
+        return [*(_before_exits(steps, final) if final else steps), *final]
 
     def match(self, statement: ast.Match) -> list[Step]:
-        steps = self.expression(statement.subject)
-        for case in statement.cases:
+        """Cases are a chain of conditions; `case 0:` on a process number is a rank test."""
+        steps: list[Step] = []
+        for case in reversed(statement.cases):
             inside = self.block(case.body)
-            if inside:
-                steps.append(("if", _span(self.module.span(case.pattern)), "", inside, ()))
-        return steps
+            pattern, span = case.pattern, _span(self.module.span(case.pattern))
+            if isinstance(pattern, ast.MatchAs) and pattern.pattern is None and case.guard is None:
+                steps = list(inside)
+            elif isinstance(pattern, ast.MatchValue) and case.guard is None:
+                steps = self.branch(self._equals(statement, pattern), inside, tuple(steps))
+            elif inside or steps:
+                steps = [("if", span, "", inside, tuple(steps))]
+        return [*self.expression(statement.subject), *steps]
+
+    def _equals(self, statement: ast.Match, pattern: ast.MatchValue) -> ast.Compare:
+        test = ast.Compare(statement.subject, [ast.Eq()], [pattern.value])
+        ast.copy_location(test, pattern)
+        self.module.parents[test] = statement
+        return test
 
     def loop(self, statement: ast.AST, source: ast.expr, body: Trace) -> list[Step]:
         """A loop over `range(rank)` runs a different number of times on each rank: a test on the rank itself."""
@@ -145,10 +215,10 @@ class _Tracer:
             return []
         step: Step = ("loop", _span(self.module.span(statement)), body)
         if isinstance(source, ast.Call) and "builtins.range" in resolve(self.module, source.func).names:
-            for argument in source.args:
-                test = rank_test(self.module, argument)
-                if test is not None:
-                    return [("if", step[1], _test(test), (step,), ())]
+            stop = source.args[:1] if len(source.args) == 1 else source.args[1:2]
+            test = rank_test(self.module, stop[0]) if stop else None
+            if test is not None:
+                return [("if", step[1], _test(test), (step,), ())]
         return [step]
 
     def guarded_loop(self, statement: ast.While, test: ast.expr, body: Trace) -> list[Step]:
@@ -231,14 +301,16 @@ class _Tracer:
         return [*steps, ("loop", _span(self.module.span(node)), tuple(inside))] if inside else steps
 
     def call(self, node: ast.Call) -> list[Step]:
-        last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        func = node.func
+        last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
         wanted = last in self.asked
-        if last in _PLAIN and not wanted:
+        if not wanted and last in _PLAIN and _on_other(func):
             return []
         found = callee(self.module, node)
         names = found.names
+        wanted = wanted or any(name.rpartition(".")[2] in self.asked for name in names)
         stops = names[:1] and names[0] in _STOPS
-        if names and not wanted and not stops and all(name.partition(".")[0] in _QUIET for name in names):
+        if names and not wanted and not stops and all(name.partition(".")[0] in QUIET for name in names):
             return []
         if names and all(name.startswith("builtins.") for name in names) and not stops:
             return []
@@ -247,16 +319,51 @@ class _Tracer:
             return [("unknown", span)]
         arguments = self.arguments(node) if wanted else ()
         if wanted and not names:
-            names = (f"*.{last}",) if isinstance(node.func, ast.Attribute) else ()
+            names = _by_name(func)
             found = NOTHING
         return [("call", names, found.certainty, span, self.module.source(node.func), arguments)]
 
     def arguments(self, node: ast.Call) -> tuple[tuple[int | str, str, bool, object], ...]:
         given: list[tuple[int | str, ast.expr]] = list(enumerate(node.args))
-        given += [(keyword.arg, keyword.value) for keyword in node.keywords if keyword.arg]
+        given += [(keyword.arg or OPAQUE, keyword.value) for keyword in node.keywords]
         stored: list[tuple[int | str, str, bool, object]] = []
         for place, value in given:
+            if isinstance(value, ast.Starred):
+                stored.append((OPAQUE, self.module.source(value), False, None))
+                break
             constant = literal(self.module, value)
             known = isinstance(constant, (bool, int, str, type(None)))
             stored.append((place, self.module.source(value), known, constant if known else None))
         return tuple(stored)
+
+
+def _on_other(func: ast.expr) -> bool:
+    """Whether a method of something else than the object itself is called."""
+    if not isinstance(func, ast.Attribute):
+        return False
+    return not isinstance(func.value, ast.Name) or func.value.id not in ("self", "cls")
+
+
+def _by_name(func: ast.expr) -> tuple[str, ...]:
+    """What a method is called where nothing is known of its receiver: `*.accelerator.gather`."""
+    if not isinstance(func, ast.Attribute):
+        return ()
+    owner = func.value
+    last = owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+    return (f"*.{last}.{func.attr}" if last else f"*.{func.attr}",)
+
+
+def _before_exits(steps: Iterable[Step], final: Trace, *, looped: bool = False) -> list[Step]:
+    """The steps with `final` before each exit that leaves them; break and continue of an inner loop do not."""
+    found: list[Step] = []
+    for step in steps:
+        if step[0] == "exit" and not (looped and step[1] in ("break", "continue")):
+            found += [*final, step]
+        elif step[0] == "if":
+            then = _before_exits(step[3], final, looped=looped)
+            found.append((*step[:3], tuple(then), tuple(_before_exits(step[4], final, looped=looped))))
+        elif step[0] == "loop":
+            found.append((*step[:2], tuple(_before_exits(step[2], final, looped=True))))
+        else:
+            found.append(step)
+    return found

@@ -1,14 +1,15 @@
 """The text form of model facts, in which the examples of plan rules are written.
 
-    layers.{0..3}.mlp.gate_proj.weight  [11008, 4096]  bf16     # a parameter a line; `frozen` may follow
-    tied lm_head.weight = embed.weight                          # one tensor, two names: the second is the first one
-    buffer rope.inv_freq  [64]  fp32
-    module layers.{0..3}  DecoderLayer                          # a class, where it matters
+layers.{0..3}.mlp.gate_proj.weight  [11008, 4096]  bf16     # a parameter a line; `frozen` may follow
+tied lm_head.weight = embed.weight                          # one tensor, two names: the second is the first one
+buffer rope.inv_freq  [64]  fp32
+module layers.{0..3}  DecoderLayer                          # a class, where it matters
 """
 
 from __future__ import annotations
 
 import re
+from typing import TypeVar
 
 from shardlint.errors import PlanError
 from shardlint.runtime.braces import expand
@@ -23,9 +24,13 @@ SHORT_DTYPES = {
 }
 """Short names that the text form admits beside torch's own."""
 
-_TENSOR = re.compile(r"(?P<kind>buffer\s+)?(?P<name>\S+)\s+\[(?P<shape>[\d,\s]*)\]\s+(?P<dtype>\w+)(?P<frozen>\s+frozen)?")
+_TENSOR = re.compile(
+    r"(?P<kind>buffer\s+)?(?P<name>\S+)\s+\[(?P<shape>[^\]]*)\]\s+(?P<dtype>\w+)(?P<frozen>\s+frozen)?"
+)
 _MODULE = re.compile(r"module\s+(?P<name>\S+)\s+(?P<class>\w+)")
 _TIED = re.compile(r"tied\s+(?P<name>\S+)\s*=\s*(?P<first>\S+)")
+
+_Fact = TypeVar("_Fact", Parameter, Module, Buffer)
 
 
 def parse_facts(text: str) -> ModelFacts:
@@ -35,7 +40,7 @@ def parse_facts(text: str) -> ModelFacts:
         stated = uncommented(line).strip()
         if stated:
             reader.read(stated, number)
-    return ModelFacts(reader.parameters.values(), reader.modules, reader.buffers)
+    return ModelFacts(reader.parameters.values(), reader.modules.values(), reader.buffers.values())
 
 
 def uncommented(line: str) -> str:
@@ -46,15 +51,16 @@ def uncommented(line: str) -> str:
 class _Reader:
     def __init__(self) -> None:
         self.parameters: dict[str, Parameter] = {}
-        self.modules: list[Module] = []
-        self.buffers: list[Buffer] = []
+        self.modules: dict[str, Module] = {}
+        self.buffers: dict[str, Buffer] = {}
 
     def read(self, stated: str, number: int) -> None:
         tied, module, tensor = _TIED.fullmatch(stated), _MODULE.fullmatch(stated), _TENSOR.fullmatch(stated)
         if tied is not None:
             self._tie(tied["name"], tied["first"], number)
         elif module is not None:
-            self.modules += [Module(name, module["class"]) for name in expand(module["name"], number)]
+            for name in expand(module["name"], number):
+                _put(self.modules, Module(name, module["class"]), "module", number)
         elif tensor is not None:
             self._tensor(tensor, number)
         else:
@@ -70,20 +76,22 @@ class _Reader:
         shape = _shape(found["shape"], number)
         for name in expand(found["name"], number):
             if found["kind"]:
-                self.buffers.append(Buffer(name, shape, dtype))
+                _put(self.buffers, Buffer(name, shape, dtype), "buffer", number)
             else:
-                self._add(Parameter(name, shape, dtype, trainable=not found["frozen"]), number)
+                _put(self.parameters, Parameter(name, shape, dtype, not found["frozen"]), "parameter", number)
 
     def _tie(self, name: str, first: str, number: int) -> None:
         target = self.parameters.get(first)
         if target is None or target.tied_to is not None:
             raise PlanError(f"line {number}: `{name}` is tied to `{first}`, which no line above gives a shape")
-        self._add(Parameter(name, target.shape, target.dtype, target.trainable, first), number)
+        tied = Parameter(name, target.shape, target.dtype, target.trainable, first)
+        _put(self.parameters, tied, "parameter", number)
 
-    def _add(self, parameter: Parameter, number: int) -> None:
-        if parameter.name in self.parameters:
-            raise PlanError(f"line {number}: the parameter `{parameter.name}` is given twice")
-        self.parameters[parameter.name] = parameter
+
+def _put(known: dict[str, _Fact], fact: _Fact, kind: str, number: int) -> None:
+    if fact.name in known:
+        raise PlanError(f"line {number}: the {kind} `{fact.name}` is given twice")
+    known[fact.name] = fact
 
 
 def _shape(text: str, number: int) -> tuple[int, ...]:

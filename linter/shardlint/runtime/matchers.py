@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from shardlint.runtime.model_facts import ModelFacts, parent_of
 
@@ -132,6 +133,7 @@ def _first_names(model: ModelFacts, module: str) -> Iterator[str]:
             yield parameter.name
 
 
+@lru_cache(maxsize=100_000)
 def starred(name: str) -> str:
     """A name as Transformers writes it: each number between dots, or after the last dot, becomes `*`. Of two numbers in
     a row only the first does, and a number at the start stays."""

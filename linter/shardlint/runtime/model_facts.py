@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from shardlint.errors import PlanError
 
@@ -89,6 +89,9 @@ class Module:
     name: str
     class_name: str = ""
     same_as: str | None = None
+
+
+_Fact = TypeVar("_Fact", Parameter, Module, Buffer)
 
 
 class ModelFacts:
@@ -179,25 +182,24 @@ class ModelFacts:
         }
 
     @classmethod
-    def from_json(cls, data: object) -> ModelFacts:
+    def from_json(cls, data: Any) -> ModelFacts:
         """The facts of a JSON form. Raises PlanError, with the place, where it breaks the schema."""
         from jsonschema import Draft202012Validator
-        from jsonschema.exceptions import best_match
 
-        error: Any = best_match(Draft202012Validator(schema()).iter_errors(data))
-        if error is not None:
-            raise PlanError(f"model facts: {error.json_path.removeprefix('$.')}: {error.message}")
-        assert isinstance(data, dict)
-        facts: dict[str, list[dict[str, Any]]] = data
+        validator: Any = Draft202012Validator(schema())
+        for error in validator.iter_errors(data):
+            raise PlanError(f"model facts: {error.json_path}: {error.message}")
         return cls(
             [
-                Parameter(p["name"], tuple(p["shape"]), p["dtype"], p.get("trainable", True), p.get("tied_to"))
-                for p in facts["parameters"]
+                Parameter(
+                    p["name"], tuple(map(int, p["shape"])), p["dtype"], p.get("trainable", True), p.get("tied_to")
+                )
+                for p in data["parameters"]
             ],
-            [Module(m["name"], m["class"], m.get("same_as")) for m in facts.get("modules", [])],
+            [Module(m["name"], m["class"], m.get("same_as")) for m in data.get("modules", [])],
             [
-                Buffer(b["name"], tuple(b["shape"]), b["dtype"], b.get("persistent", True))
-                for b in facts.get("buffers", [])
+                Buffer(b["name"], tuple(map(int, b["shape"])), b["dtype"], b.get("persistent", True))
+                for b in data.get("buffers", [])
             ],
         )
 
@@ -214,8 +216,8 @@ def parent_of(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def _unique(things: Iterable[Any], kind: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _unique(things: Iterable[_Fact], kind: str) -> dict[str, _Fact]:
+    found: dict[str, _Fact] = {}
     for thing in things:
         if thing.name in found:
             raise PlanError(f"the {kind} `{thing.name}` is given twice")

@@ -44,22 +44,11 @@ class Edit:
         )
         arguments = [_bracketed(given) for given in node.args]
         if arguments:
-            last = arguments[-1]
-            comma = last.comma
-            if isinstance(comma, cst.MaybeSentinel):
-                arguments[-1] = last.with_changes(comma=cst.Comma(whitespace_after=cst.SimpleWhitespace(" ")))
-            else:
-                spread = arguments[-2].comma if len(arguments) > 1 else comma
-                inner = spread if isinstance(spread, cst.Comma) and spread is not comma else None
-                before = inner.whitespace_after if inner is not None else node.whitespace_before_args
-                if isinstance(before, cst.SimpleWhitespace) and not before.value:
-                    before = cst.SimpleWhitespace(" ")
-                arguments[-1] = last.with_changes(comma=cst.Comma(whitespace_after=before))
-                argument = argument.with_changes(comma=comma)
+            arguments[-1], argument = _appended(node, arguments, argument)
         self.edits.append(TextEdit(call.span, code(node.with_changes(args=[*arguments, argument]))))
 
     def insert_before(self, statement: ast.stmt, text: str, call: Site) -> None:
-        """Insert a simple statement before `statement`: on a line of its own, or before it on a line that both share."""
+        """Insert a simple statement before `statement`: on a line of its own, or in its line if more stands there."""
         span = call.module.span(statement)
         line, column = span.line, span.column
         if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and statement.decorator_list:
@@ -69,6 +58,29 @@ class Edit:
             self.edits.append(TextEdit(Span(line, column, line, column), f"{text}; "))
         elif not call.module.lines[line - 1].startswith("elif", column - 1):
             self.edits.append(TextEdit(Span(line, 1, line, 1), f"{indent}{text}\n"))
+
+
+def _appended(node: cst.Call, arguments: list[cst.Arg], new: cst.Arg) -> tuple[cst.Arg, cst.Arg]:
+    """The last argument and the new one after it, laid out as the arguments before them are."""
+    import libcst as cst
+
+    last = arguments[-1]
+    if isinstance(last.comma, cst.MaybeSentinel):
+        comma = cst.Comma(whitespace_after=cst.SimpleWhitespace(" "))
+        new = new.with_changes(whitespace_after_arg=last.whitespace_after_arg)
+        return last.with_changes(comma=comma, whitespace_after_arg=cst.SimpleWhitespace("")), new
+    spread = arguments[-2].comma if len(arguments) > 1 else None
+    between = spread.whitespace_after if isinstance(spread, cst.Comma) else node.whitespace_before_args
+    end = last.comma.whitespace_after
+    if isinstance(between, cst.SimpleWhitespace) and not between.value:
+        between = cst.SimpleWhitespace(" ")
+    if isinstance(between, cst.ParenthesizedWhitespace) and isinstance(end, cst.ParenthesizedWhitespace):
+        # A comment after the last argument stays with it.
+        between = between.with_changes(first_line=end.first_line)
+        bare = end.first_line.with_changes(comment=None, whitespace=cst.SimpleWhitespace(""))
+        end = end.with_changes(first_line=bare)
+    ends = last.comma.with_changes(whitespace_after=end)
+    return last.with_changes(comma=last.comma.with_changes(whitespace_after=between)), new.with_changes(comma=ends)
 
 
 def _bracketed(argument: cst.Arg) -> cst.Arg:

@@ -21,7 +21,7 @@ def segment(module: Module, node: ast.expr) -> str:
 def call_node(module: Module, call: ast.Call) -> cst.Call:
     """The LibCST node of a call expression.
 
-    Raises ValueError inside of an f-string of Python before 3.12, where the parser does not say exactly where a call is.
+    Raises ValueError where the parser does not say exactly where the call is: in an f-string before Python 3.12.
     """
     global parsed_bytes
     text = segment(module, call)

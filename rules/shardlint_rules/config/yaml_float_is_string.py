@@ -18,6 +18,12 @@ _LENIENT_KEYS = frozenset(
 )
 """Marks of readers that know the number: OmegaConf and Hydra, jsonargparse, pydantic (axolotl), argparse (TRL, swift)."""
 _LENIENT_TEXT = ("${", "{{", "!new:", "!ref", "!name:", "!apply:", "%YAML 1.2", ": ???")
+_VEOMNI = frozenset(
+    "model_path config_path tokenizer_path train_path train_size accelerator fsdp_config ops_implementation".split()
+)
+"""Marks, besides `model`, `data` and `train`, of a config that PyYAML reads into dataclasses without conversion."""
+_READER_UNKNOWN = 0.3
+"""In four repositories with such a number and no such mark, the code converted it or another YAML reader read it."""
 _EXPONENTS = tuple(f"{before}{e}" for before in "0123456789." for e in "eE")
 
 
@@ -32,9 +38,10 @@ class YamlFloatIsString(ConfigRule):
     Write the dot and the sign: `1.0e-5`, `1.0e+5`.
 
     Known limits
+    Code that converts the value (`float(config["lr"])`) or reads the file with ruamel.yaml is not seen: confidence is
+    low, and nothing is shown by default, unless the file has the marks of VeOmni's configs, whose loader is known.
     Keys whose name does not say that they hold a number are not judged, nor are files with the marks of a reader that
-    converts (Hydra, OmegaConf, jsonargparse, axolotl, TRL, LLaMA-Factory, ms-swift, yacs), nor templates. Code that
-    converts the value itself, `float(config["lr"])`, is not seen.
+    converts (Hydra, OmegaConf, jsonargparse, axolotl, TRL, LLaMA-Factory, ms-swift, yacs), nor templates.
     """
 
     severity = "error"
@@ -46,9 +53,10 @@ class YamlFloatIsString(ConfigRule):
     bad = (
         Bad(
             """
-            model:
-              config_path: ./configs/model.json
+            model: {config_path: ./configs/model.json}
+            data: {train_path: tulu}
             train:
+              accelerator: {fsdp_config: {fsdp_mode: fsdp2}}
               optimizer:
                 lr: 1e-5  # error
                 betas: [0.9, 95e-2]  # error
@@ -56,9 +64,10 @@ class YamlFloatIsString(ConfigRule):
             """,
             path="configs/sft.yaml",
             fixed="""
-            model:
-              config_path: ./configs/model.json
+            model: {config_path: ./configs/model.json}
+            data: {train_path: tulu}
             train:
+              accelerator: {fsdp_config: {fsdp_mode: fsdp2}}
               optimizer:
                 lr: 1.0e-5  # error
                 betas: [0.9, 95.0e-2]  # error
@@ -115,11 +124,13 @@ class YamlFloatIsString(ConfigRule):
         keys = scalar.keys
         if keys & _LENIENT_KEYS or {"method", "parameters"} <= keys or any(t in scalar.source for t in _LENIENT_TEXT):
             return
+        known = {"model", "data", "train"} <= keys and len(keys & _VEOMNI) >= 3
         better = str(int(float(scalar.text))) if count else _respelt(scalar.text)
         yield scalar.finding(
             f"PyYAML reads `{scalar.text}` as text, not as a number, so `{scalar.pointer}` is a string and fails where "
             "it is compared or computed with",
-            help=f"write `{better}`: YAML 1.1 wants a dot before the exponent and a sign in it",
+            help=f"write `{better}`" + ("" if count else ": YAML 1.1 wants a dot before the exponent and a sign in it"),
+            certainty=1.0 if known else _READER_UNKNOWN,
             fixable=not count,
         )
 

@@ -83,14 +83,18 @@ class GeneratedFileEdited(ChangeRule):
         Good(before=_BEFORE, after={**_BEFORE, _PATCHED: _HEADER.format(minor=1) + "# small\nEPS = (1e-6)\n"}),
         Good(before=_BEFORE, after={_CONFIG: "EPS = 1e-6\n", _PATCHED: "EPS = 1e-5\n"}),
         Good(before={_CONFIG: "EPS = 1e-6\n"}, after=_BEFORE),
+        Good(
+            before={_PATCHED: "# Auto-generated from hub/b.py\nEPS = 1\n"},
+            after={_PATCHED: "# Auto-generated from hub/b.py\nEPS = 2\n"},
+        ),
         Good(before={"a.py": "EPS = 1\n"}, after={"a.py": 'EPS = 2\nHEADER = "# AUTO-GENERATED FILE - DO NOT EDIT"\n'}),
     )
 
     def judge(self, change: Change) -> Findings:
         made = change.generated
-        if made is None or made.regenerated or change.file.merged or change.same_code:
+        if made is None or made.copied or made.regenerated or made.explained:
             return
-        if made.explained or change.restores:
+        if change.file.merged or change.same_code or change.restores:
             return
         name = change.path.rpartition("/")[2]
         said = f'its header says "{made.words}"' if made.line else f"{made.said_by} say so"

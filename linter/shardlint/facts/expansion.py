@@ -1,0 +1,239 @@
+"""The collectives behind a piece of a trace: calls are followed through the program.
+
+What a called function does only under a condition is not known to happen, and makes the answer open. A condition that
+asks whether there are ranks at all is none: where ranks can wait for each other, its answer is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shardlint.facts.effects import ANY_GROUP, Effect, Effects
+from shardlint.facts.job_tests import in_a_job
+from shardlint.facts.program import Program
+from shardlint.facts.trace import QUIET, Step, Trace
+
+Place = tuple[int, int, int, int]
+Item = tuple[Any, ...]
+"""("call", step) | ("unknown", span) | ("if", span, text, items, items) | ("loop", span, items) | ("exit", kind)"""
+
+_DEPTH = 40
+_MOST = 32
+
+
+class Hop:
+    """A call on the way from a function to a collective: where it is, and what it calls."""
+
+    __slots__ = ("path", "span", "text")
+
+    def __init__(self, path: str, span: Place, text: str) -> None:
+        self.path = path
+        self.span = span
+        self.text = text
+
+
+class Reached:
+    """A collective and the calls that lead to it, outermost first; none when the function issues it itself."""
+
+    __slots__ = ("effect", "hops")
+
+    def __init__(self, effect: Effect, hops: tuple[Hop, ...] = ()) -> None:
+        self.effect = effect
+        self.hops = hops
+
+    @property
+    def place(self) -> tuple[str, Place, str]:
+        """Path, span and text of the call that stands in the function where the ranks part."""
+        if self.hops:
+            return self.hops[0].path, self.hops[0].span, self.hops[0].text
+        return self.effect.path, self.effect.span, self.effect.text
+
+
+class Path:
+    """One way through a piece of code: the collectives in order, and how it leaves (empty: it runs to the end)."""
+
+    __slots__ = ("leaves", "reached")
+
+    def __init__(self, reached: tuple[Reached, ...] = (), leaves: str = "") -> None:
+        self.reached = reached
+        self.leaves = leaves
+
+    def then(self, other: Path) -> Path:
+        """This way, and the other one after it unless this one has left."""
+        return self if self.leaves else Path(self.reached + other.reached, other.leaves)
+
+
+def alike(first: Sequence[Reached], second: Sequence[Reached]) -> bool:
+    """Whether two ranks that issue these sequences meet in every call."""
+    return len(first) == len(second) and all(a.effect.matches(b.effect) for a, b in zip(first, second, strict=True))
+
+
+def _distinct(paths: list[Path]) -> list[Path]:
+    kept: list[Path] = []
+    for path in paths:
+        if not any(path.leaves == other.leaves and alike(path.reached, other.reached) for other in kept):
+            kept.append(path)
+    return kept
+
+
+def known_arm(test: object, key: str, answer: bool) -> int | None:
+    """Which arm of an `if` step runs, 3 or 4, when the rank test `key` has one answer; None when either may."""
+    if isinstance(test, str):
+        held = in_a_job(test)
+        return None if held is None else 3 if held else 4
+    if isinstance(test, tuple) and test[0] == key:
+        return 3 if test[1] == answer else 4
+    return None
+
+
+class Expansion:
+    """Follows calls for one table of collectives and one answer to one rank test."""
+
+    def __init__(self, program: Program, effects: Effects, key: str, answer: bool) -> None:
+        self.program = program
+        self.effects = effects
+        # A key that names a process means the same in every function; one that names a variable does not.
+        self.key = key if key.endswith((" rank == 0", " rank == 1")) else ""
+        self.answer = answer
+
+    def paths(self, items: tuple[Item, ...], path: str, unknown: set[Place]) -> list[Path]:
+        """Every different way through the items of a function of `path`; places of open calls go into `unknown`."""
+        found = [Path()]
+        for item in items:
+            options = self._options(item, path, unknown)
+            if len(options) == 1 and not options[0].reached and not options[0].leaves:
+                continue
+            found = _distinct([way.then(option) for way in found for option in options])
+            if len(found) > _MOST:
+                unknown.add(item[1] if item[0] in ("if", "loop") else item[1][3])
+                found = found[:_MOST]
+        return found
+
+    def _options(self, item: Item, path: str, unknown: set[Place]) -> list[Path]:
+        kind = item[0]
+        if kind == "call":
+            reached, open_call = self.call(item[1], path, 0)
+            if open_call:
+                unknown.add(item[1][3])
+            return [Path(tuple(reached))]
+        if kind == "exit":
+            return [Path((), item[1])]
+        if kind == "if":
+            return _distinct([*self.paths(item[3], path, unknown), *self.paths(item[4], path, unknown)])
+        if kind == "loop":
+            inside = self.paths(item[2], path, unknown)
+            ways = [Path(p.reached, "" if p.leaves in ("break", "continue") else p.leaves) for p in inside]
+            return _distinct(ways if any(not way.leaves for way in ways) else [*ways, Path()])
+        unknown.add(item[1])
+        return [Path()]
+
+    def call(self, step: Step, path: str, depth: int) -> tuple[list[Reached], bool]:
+        """The collectives that a call leads to for certain, and whether it may lead to others."""
+        effect = self.effects.of(step, path)
+        targets: set[tuple[str, str]] = set()
+        if effect is None:
+            targets = {found for name in step[1] if (found := self.program.find(name))}
+        if effect is None and not targets:
+            effect = self._re_exported(step, path)
+        if effect is not None:
+            return ([], True) if effect.open else ([Reached(effect)], False)
+        if not targets:
+            return [], self._open(step[1])
+        if len(targets) > 1 or len(step[1]) > 1:
+            answers = [self._function(target, depth) for target in targets]
+            return [], any(reached or unknown for reached, unknown in answers) or len(targets) < len(step[1])
+        inner, unknown = self._function(targets.pop(), depth)
+        hop = Hop(path, step[3], step[4])
+        return [Reached(self._outside(found.effect), (hop, *found.hops)) for found in inner], unknown
+
+    def _outside(self, effect: Effect) -> Effect:
+        """A group is named in the words of its own function: in another one it may be any."""
+        return effect if effect.group is None else effect.in_group(ANY_GROUP)
+
+    def _open(self, names: tuple[str, ...]) -> bool:
+        """Whether a call that leads to no function of the project may be a collective."""
+        return not names or any(
+            name.partition(".")[0] not in QUIET and not name.startswith("builtins.") and not self.program.is_class(name)
+            for name in names
+        )
+
+    def _re_exported(self, step: Step, path: str) -> Effect | None:
+        """The effect behind a name that a file of the project passes on. Without its arguments it is an open one."""
+        names = tuple(self.program.external(name) for name in step[1])
+        if names == step[1]:
+            return None
+        effect = self.effects.of((step[0], names, *step[2:]), path)
+        seen = any(name.rpartition(".")[2] in self.effects.words for name in (step[4], *step[1]))
+        return effect if effect is None or seen else effect.opened()
+
+    def _function(self, target: tuple[str, str], depth: int) -> tuple[list[Reached], bool]:
+        memo, key = self.program.memo, (self.effects, target, self.key, self.answer)
+        known = memo.get(key)
+        if known is None:
+            if depth > _DEPTH:
+                return [], True
+            memo[key] = [], True  # what a function that calls itself gets
+            body = _Body(self, target[0], depth + 1)
+            steps = self.program.file(target[0]).trace(target[1])
+            if steps is None:
+                return [], True
+            body.run(steps, True)
+            known = memo[key] = body.reached, body.unknown
+        return known
+
+
+class _Body:
+    """What a called function issues whenever it is called."""
+
+    def __init__(self, expansion: Expansion, path: str, depth: int) -> None:
+        self.expansion = expansion
+        self.path = path
+        self.depth = depth
+        self.reached: list[Reached] = []
+        self.unknown = False
+
+    def run(self, steps: Trace, sure: bool) -> tuple[bool, bool]:
+        """Whether the way ends in these steps, and whether what follows them is still certain to run."""
+        expansion = self.expansion
+        for step in steps:
+            kind = step[0]
+            if kind == "call":
+                self._call(step, sure)
+            elif kind == "unknown":
+                self.unknown = True
+            elif kind == "loop":
+                self.run(step[2], sure)
+                sure = sure and not _leaves(step[2], ("return",))
+            elif kind == "if":
+                arm = known_arm(step[2], expansion.key, expansion.answer)
+                if arm is not None:
+                    ended, sure = self.run(step[arm], sure)
+                    if ended:
+                        return True, sure
+                    continue
+                for inner in (step[3], step[4]):
+                    self.run(inner, False)
+                sure = sure and not _leaves((step,), ("return", "break", "continue"))
+            else:
+                return True, sure
+        return False, sure
+
+    def _call(self, step: Step, sure: bool) -> None:
+        reached, unknown = self.expansion.call(step, self.path, self.depth)
+        self.unknown |= unknown
+        if sure:
+            self.reached += reached
+        else:
+            self.unknown |= bool(reached)
+
+
+def _leaves(steps: Trace, kinds: tuple[str, ...]) -> bool:
+    for step in steps:
+        if step[0] == "exit" and step[1] in kinds:
+            return True
+        if step[0] == "if" and (_leaves(step[3], kinds) or _leaves(step[4], kinds)):
+            return True
+        if step[0] == "loop" and _leaves(step[2], ("return",)):
+            return True
+    return False

@@ -1,0 +1,64 @@
+"""Which rules can fire in a file, and what keeps the others from looking at it."""
+
+from __future__ import annotations
+
+from shardlint.prefilter import Words, passes
+from shardlint.session import Session
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from shardlint.session import Row
+
+_OTHERS = {
+    "config": "judge documents, not Python files",
+    "change": "judge changed files, under `--base`, `--staged` or with changes in the working tree",
+    "plan": "judge parallel plans, with `shardlint plan`",
+}
+_NAMED = 4
+"""How many words of a choice are named before the rest is counted."""
+
+
+def rule_lines(session: Session, active: list[Row], data: bytes) -> list[str]:
+    """A sentence for each rule of Python files, those that can fire first, then one for each other kind."""
+    words = Words(data)
+    on = {row["name"] for row in active}
+    can: list[str] = []
+    cannot: list[str] = []
+    others: dict[str, int] = {}
+    for row in session.rows:
+        name: str = row["name"]
+        if row["kind"] in _OTHERS:
+            others[row["kind"]] = others.get(row["kind"], 0) + 1
+        elif name not in on:
+            cannot.append(f"{name} is off: {_off(session, row)}")
+        elif passes(row["needs"], words):
+            can.append(f"{name} looks at this file")
+        else:
+            cannot.append(f"{name} passes over this file: it does not spell {missing(row['needs'], words)}")
+    rest = [f"{kind} rules ({count}) {_OTHERS[kind]}" for kind, count in others.items()]
+    return [*can, *cannot, *rest]
+
+
+def _off(session: Session, row: Row) -> str:
+    settings = session.settings
+    if settings.severity.get(row["name"]) == "off":
+        return "the settings give it the severity `off`"
+    if row["name"] in settings.ignore or row["family"] in settings.ignore:
+        return "the settings ignore it"
+    return "it is a preview, select it by name" if row["preview"] else "it is not selected, or ignored"
+
+
+def missing(needs: tuple[Any, ...], words: Words) -> str:
+    """The words that a file lacks for a query to match in it."""
+    kind = needs[0]
+    if kind == "word":
+        return f"`{needs[1]}`"
+    if kind == "all":
+        return " and ".join(dict.fromkeys(missing(part, words) for part in needs[1:] if not passes(part, words)))
+    if kind == "any":
+        choices = list(dict.fromkeys(missing(part, words) for part in needs[1:]))
+        named = " or ".join(choices[:_NAMED])
+        return f"{named} or {len(choices) - _NAMED} others" if len(choices) > _NAMED else named
+    return "a rank test"

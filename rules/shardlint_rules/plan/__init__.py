@@ -1,0 +1,1 @@
+"""Parallel plans against the model that they are for."""
