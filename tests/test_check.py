@@ -11,8 +11,14 @@ from shardlint_rules.checkpoint.rank_guarded_checkpoint import RankGuardedCheckp
 
 from .conftest import GUARDED, PLAIN, Lint
 
-RATE = "model:\n  name: small\ntrain:\n  lr: 1e-5\n"
-"""A config in which `yaml-float-is-string` fires at line 4."""
+RATE = """\
+model: {config_path: ./configs/model.json}
+data: {train_path: tulu}
+train:
+  accelerator: {fsdp_config: {fsdp_mode: fsdp2}}
+  lr: 1e-5
+"""
+"""A config in which `yaml-float-is-string` fires at line 5."""
 RULE = "rank-guarded-checkpoint"
 
 
@@ -32,7 +38,8 @@ def test_a_healthy_project_is_exit_code_0(lint: Lint) -> None:
 
     answer = lint("check")
 
-    assert (answer.code, answer.out, answer.err) == (0, "no findings. 1 file, 1 config checked\n", "")
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.startswith("no findings. 1 file")
 
 
 def test_a_finding_is_exit_code_1_and_shows_the_line(lint: Lint) -> None:
@@ -154,7 +161,7 @@ def test_json_is_an_array_of_findings_with_edits(lint: Lint) -> None:
     (finding,) = json.loads(answer.out)
 
     assert answer.code == 1
-    assert (finding["rule"], finding["path"], finding["line"]) == ("yaml-float-is-string", "sft.yaml", 4)
+    assert (finding["rule"], finding["path"], finding["line"]) == ("yaml-float-is-string", "sft.yaml", 5)
     assert finding["fix"]["edits"][0]["text"] == "1.0e-5"
 
 
@@ -206,7 +213,8 @@ def test_no_color_wins_over_force_color(lint: Lint, monkeypatch: pytest.MonkeyPa
     assert "\x1b[" not in lint("check").out
 
 
-def test_show_files_lists_what_would_be_checked_and_judges_nothing(lint: Lint) -> None:
+def test_show_files_lists_what_would_be_checked_and_judges_nothing(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shardlint.check.run", None)
     settings(lint, 'exclude = ["legacy"]\n')
     for path in ("train.py", "legacy/old.py", "conf/sft.yaml", "notes.txt"):
         lint.project.write(path, GUARDED if path.endswith(".py") else "")

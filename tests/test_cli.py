@@ -33,6 +33,10 @@ def test_each_command_has_a_help_with_every_option(lint: Lint, command: str) -> 
     assert all(option in answer.out for option in cli.COMMANDS[command].options)
 
 
+def test_help_of_a_command_has_a_short_form(lint: Lint) -> None:
+    assert lint("check", "-h").out == lint("check", "--help").out
+
+
 def test_version(lint: Lint) -> None:
     assert lint("--version").out == f"shardlint {__version__}\n"
 
@@ -46,6 +50,8 @@ def test_version(lint: Lint) -> None:
         (["check", "--selct", "a"], "`shardlint check` has no option `--selct`; did you mean `--select`?"),
         (["check", "--select"], "`--select` needs a value: --select NAMES"),
         (["check", "--select", "--fix"], "`--select` needs a value: --select NAMES"),
+        (["check", "--select", ","], "`--select` needs a value, and it is empty: --select NAMES"),
+        (["check", "--baseline="], "`--baseline` needs a value, and it is empty: --baseline FILE"),
         (["check", "--fix=yes"], "`--fix` takes no value"),
         (["check", "--output-format", "xml"], "`--output-format` must be one of text, concise, json, github"),
         (["check", "--fail-on", "warn"], "`--fail-on` must be one of error, warning, note, not `warn`"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shardlint.example import Example
-from shardlint.registry import Row, load_rows, make
+from shardlint.loading import Row, make
+from shardlint.registry import load_rows
 from shardlint.trial import problems_of
 
 ROWS, _ = load_rows()

@@ -6,11 +6,9 @@ import ast
 import traceback
 from collections.abc import Callable
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from shardlint.changes.generated import generated_header
-from shardlint.configs.document import BrokenDocument, Document, read_document
-from shardlint.configs.site import scalars
 from shardlint.environment import Environment
 from shardlint.errors import UndecodableSource
 from shardlint.facts.matching import matches
@@ -20,16 +18,19 @@ from shardlint.facts.rank_conditions import RankConditions
 from shardlint.facts.site import Site
 from shardlint.finding import Evidence, Finding, Fix, Span, pack
 from shardlint.fingerprint import fingerprint
+from shardlint.loading import Row, make
 from shardlint.prefilter import Words, passes
 from shardlint.query import Scalars
 from shardlint.record import Record
-from shardlint.registry import Row, make
 from shardlint.rule import ConfigRule, LocalRule, Rule
 from shardlint.source import content_hash, decode
 from shardlint.suppress import read_suppressions
 from shardlint.syntax.edit import Edit
 
-Subject = TypeVar("Subject", Module, Document)
+if TYPE_CHECKING:
+    from shardlint.configs.document import Document
+
+Subject = TypeVar("Subject")
 
 DOCUMENTS = ("yaml", "json", "toml")
 
@@ -213,6 +214,8 @@ class Analysis:
         self.facts[path] = facts.stored
 
     def _document(self, suspect: Suspect) -> Record:
+        from shardlint.configs.document import BrokenDocument, read_document
+
         path, stamp, content, claimed = suspect.path, suspect.stamp, suspect.content, suspect.claimed
         try:
             document = read_document(path, suspect.data, kind=suspect.kind)
@@ -225,6 +228,8 @@ class Analysis:
         return Record(stamp, content, packed, kept, claimed=claimed, pending=self._pending(findings))
 
     def _config(self, row: Row, document: Document) -> list[Finding]:
+        from shardlint.configs.site import scalars
+
         rule = self.rule(row)
         assert isinstance(rule, ConfigRule)
         assert isinstance(rule.suspects, Scalars)

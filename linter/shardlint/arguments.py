@@ -76,7 +76,7 @@ def parse(argv: Sequence[str], commands: Mapping[str, Command]) -> Parsed:
     command = commands.get(name)
     if command is None:
         raise UsageError(
-            f"`{name}` is no command; {_nearest(name, commands, 'commands', '')}, `shardlint --help` lists them"
+            f"`{name}` is no command; {_nearest(name, commands, 'commands')}, `shardlint --help` lists them"
         )
     options: dict[str, Value] = {}
     operands: list[str] = []
@@ -96,12 +96,12 @@ def parse(argv: Sequence[str], commands: Mapping[str, Command]) -> Parsed:
 
 
 def _option(command: Command, word: str, rest: list[str], options: dict[str, Value]) -> None:
-    name, equals, value = word.partition("=")
+    name, equals, value = ("--help" if word == "-h" else word).partition("=")
     option = command.options.get(name)
     if option is None:
         raise UsageError(
             f"`shardlint {command.name}` has no option `{name}`; "
-            f"{_nearest(name, command.options, 'options', command.name)}, `shardlint {command.name} --help` lists them"
+            f"{_nearest(name, command.options, 'options')}, `shardlint {command.name} --help` lists them"
         )
     key = name.lstrip("-")
     if option.kind == FLAG:
@@ -113,6 +113,8 @@ def _option(command: Command, word: str, rest: list[str], options: dict[str, Val
         if not rest or (rest[0].startswith("--") and len(rest[0]) > 2):
             raise UsageError(f"`{name}` needs a value: {name} {option.value}")
         value = rest.pop(0)
+    if not value.strip(", "):
+        raise UsageError(f"`{name}` needs a value, and it is empty: {name} {option.value}")
     if option.choices and value not in option.choices:
         raise UsageError(f"`{name}` must be one of {', '.join(option.choices)}, not `{value}`")
     if option.kind == ONE:
@@ -123,7 +125,7 @@ def _option(command: Command, word: str, rest: list[str], options: dict[str, Val
         options[key] = [*(earlier if isinstance(earlier, list) else []), *given]
 
 
-def _nearest(word: str, known: Mapping[str, object], noun: str, _command: str) -> str:
+def _nearest(word: str, known: Mapping[str, object], noun: str) -> str:
     from difflib import get_close_matches
 
     close = get_close_matches(word, list(known), 1)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from shardlint.changes.git import Git
     from shardlint.changes.states import ChangeSet
     from shardlint.finding import Finding
-    from shardlint.registry import Row
+    from shardlint.loading import Row
 
 
 def run_changes(

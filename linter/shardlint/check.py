@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from shardlint.arguments import Parsed
-from shardlint.engine import Outcome, Request, run
+from shardlint.engine import Outcome, Request, files, run
 from shardlint.errors import UsageError
 from shardlint.finding import SEVERITIES, Finding
 from shardlint.report.summary import Summary
@@ -32,12 +32,10 @@ def check(parsed: Parsed, out: TextIO, err: TextIO, environ: Mapping[str, str]) 
         out.write(why(session, parsed.one("why") or "", _choice(parsed), environ))
         return 0
     request = _request(parsed, environ)
-    outcome = run(session, request)
     if parsed.flag("show-files"):
-        assert outcome.discovery is not None
-        out.write("".join(f"{file[0]}\n" for file in outcome.discovery.files))
+        out.write("".join(f"{file[0]}\n" for file in files(session, request).files))
         return 0
-    return _Report(parsed, session, outcome, out, err, environ).finish()
+    return _Report(parsed, session, run(session, request), out, err, environ).finish()
 
 
 def _request(parsed: Parsed, environ: Mapping[str, str]) -> Request:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from shardlint.changes.git import Git
     from shardlint.discover import Discovery, File
     from shardlint.program_result import ProgramResult
-    from shardlint.session import Row
+    from shardlint.loading import Row
 
 
 _RACE = 2_000_000_000
@@ -125,6 +125,11 @@ def run(session: Session, request: Request) -> Outcome:
     return _Run(session, request).run()
 
 
+def files(session: Session, request: Request) -> Discovery:
+    """The files that a run would report on. Raises what `run` raises for paths and names of rules."""
+    return _Run(session, request).found(request.paths)
+
+
 class _Run:
     def __init__(self, session: Session, request: Request) -> None:
         self.session = session
@@ -160,21 +165,17 @@ class _Run:
 
         return Git.at(self.root)
 
+    def found(self, paths: Sequence[str]) -> Discovery:
+        """The files of the project, or those that `paths` name."""
+        settings = self.session.settings
+        return discover(
+            self.root, paths, git=self.git, exclude=settings.exclude_regexes, include=settings.include_regexes
+        )
+
     def run(self) -> Outcome:
         outcome = self.outcome
-        settings = self.session.settings
-        everything = discover(
-            self.root, (), git=self.git, exclude=settings.exclude_regexes, include=settings.include_regexes
-        )
-        named = everything
-        if self.request.paths:
-            named = discover(
-                self.root,
-                self.request.paths,
-                git=self.git,
-                exclude=settings.exclude_regexes,
-                include=settings.include_regexes,
-            )
+        everything = self.found(())
+        named = self.found(self.request.paths) if self.request.paths else everything
         outcome.discovery = named
         self._stage("find files")
         known = {file[0]: file for file in everything.files}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from shardlint.record import Record
-    from shardlint.session import Row
+    from shardlint.loading import Row
     from shardlint.settings import Settings
 
 

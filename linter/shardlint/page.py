@@ -8,7 +8,8 @@ from inspect import cleandoc
 from shardlint.engine_rules import FAMILY, PAGES, EngineRule
 from shardlint.example import Example
 from shardlint.finding import Evidence
-from shardlint.registry import HEADINGS, PROVED, Row, make, measured
+from shardlint.loading import Row, make
+from shardlint.registry import HEADINGS, PROVED, measured
 from shardlint.voice import CEILINGS
 
 

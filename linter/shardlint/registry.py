@@ -16,15 +16,15 @@ import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
-from typing import Any
 
 from shardlint.errors import PackError
 from shardlint.example import MARK, Bad, Example, Good
-from shardlint.finding import SEVERITIES, Evidence, Fix
+from shardlint.finding import SEVERITIES, Evidence
+from shardlint.loading import Row
 from shardlint.query import Divergence, Query, Scalars
 from shardlint.rule import KINDS, ChangeRule, ConfigRule, FixSafety, LocalRule, PlanRule, ProgramRule, Rule
 from shardlint.selection import ENGINE_RULES
-from shardlint.voice import CEILINGS, UNPROVED, Voice
+from shardlint.voice import CEILINGS, UNPROVED
 
 GROUP = "shardlint.rules"
 PROVED = 10
@@ -52,9 +52,6 @@ _HOOKS: dict[type[Rule], frozenset[str]] = {
     ChangeRule: frozenset(("judge",)),
     PlanRule: frozenset(("judge",)),
 }
-
-Row = dict[str, Any]
-"""name, family, pack, module, kind, severity, since, evidence, confidence, fix, preview, needs, words, generated."""
 
 
 def load_rows() -> tuple[list[Row], list[str]]:
@@ -297,22 +294,6 @@ def measured(module: str, name: str) -> tuple[int, int, int] | None:
         return None
     true, false, debatable = (int(str(counts.get(verdict, 0))) for verdict in ("true", "false", "debatable"))
     return true, false, debatable
-
-
-def make(row: Row) -> Rule:
-    """The rule of a row, with its voice."""
-    module = importlib.import_module(row["module"])
-    found = [
-        value
-        for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Rule) and value.__module__ == module.__name__
-    ]
-    fix = None if row["fix"] is None else Fix(row["fix"][0], row["fix"][1])
-    kind, references = row["evidence"]
-    voice = Voice(
-        row["name"], row["family"], row["severity"], Evidence(kind, tuple(references)), row["confidence"], fix
-    )
-    return found[0](voice)
 
 
 def sources(folders: Iterable[str]) -> list[str]:

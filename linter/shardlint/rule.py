@@ -7,14 +7,12 @@ judges what the query found.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
-from shardlint.changes.site import Change
-from shardlint.configs.site import Scalar
 from shardlint.example import Bad, Example, Good
-from shardlint.facts.divergent import Divergent
 from shardlint.facts.effects import Effects
 from shardlint.facts.site import MISSING, Expression, Function, Site, file_calls
 from shardlint.finding import Evidence, Finding, Related, Span
@@ -34,8 +32,26 @@ from shardlint.syntax.edit import Edit
 from shardlint.voice import CEILINGS, Voice
 
 if TYPE_CHECKING:
+    from shardlint.changes.site import Change
+    from shardlint.configs.site import Scalar
+    from shardlint.facts.divergent import Divergent
     from shardlint.finding import Severity
     from shardlint.runtime.plan import Plan
+
+_ON_DEMAND = {
+    "Change": "shardlint.changes.site",
+    "Divergent": "shardlint.facts.divergent",
+    "Plan": "shardlint.runtime.plan",
+    "Scalar": "shardlint.configs.site",
+}
+"""What only one kind of rule is handed. Imported when such a rule asks: a run of local rules needs none of it."""
+
+
+def __getattr__(name: str) -> object:
+    if name in _ON_DEMAND:
+        return getattr(importlib.import_module(_ON_DEMAND[name]), name)
+    raise AttributeError(f"module `shardlint.rule` has no `{name}`")
+
 
 Findings = Iterable[Finding]
 
@@ -196,6 +212,7 @@ __all__ = [
     "Iterator",
     "LocalRule",
     "Method",
+    "Plan",
     "PlanEntries",
     "PlanRule",
     "ProgramRule",

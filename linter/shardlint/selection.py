@@ -6,7 +6,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from shardlint.session import Row, Session
+    from shardlint.loading import Row
+    from shardlint.session import Session
 
 ENGINE_RULES = ("syntax-error", "broken-document", "unused-suppression", "unknown-suppression", "not-checked")
 """The engine's own findings, family `engine`."""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from typing import Any
 
-    Row = dict[str, Any]
+    from shardlint.loading import Row
+
     Stamp = tuple[int, int] | None
 
 

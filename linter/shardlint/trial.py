@@ -17,7 +17,7 @@ from shardlint.finding import Finding
 from shardlint.fixes import apply_edits
 from shardlint.program_run import run_program
 from shardlint.record import Record
-from shardlint.registry import Row, make
+from shardlint.loading import Row, make
 
 
 class Failed(Exception):

@@ -59,6 +59,15 @@ def test_another_call_is_not_found(source: str) -> None:
     assert hits(source, LOAD) == []
 
 
+def test_a_star_matches_a_method_of_any_object() -> None:
+    source = "m.to_empty()\nto_empty()\nf().to_empty()\nimport torch\ntorch.to_empty()"
+    assert hits(source, Call("*.to_empty", "torch.to_empty")) == [
+        (1, "*.to_empty", 0.8),
+        (3, "*.to_empty", 0.8),
+        (5, "torch.to_empty", 1.0),
+    ]
+
+
 def test_hits_come_in_the_order_of_the_text_and_once() -> None:
     source = """
     import torch

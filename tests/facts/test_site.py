@@ -72,6 +72,8 @@ def test_names_of_a_call() -> None:
         ("x: int = print(a)", ["x"]),
         ("(x := print(a))", ["x"]),
         ("x = [print(a)]", []),
+        ("x = print(a) if b else None", ["x"]),
+        ("x = c or print(a)", ["x"]),
         ("print(a)", []),
     ],
 )
@@ -124,6 +126,28 @@ def test_values_are_what_a_name_may_hold() -> None:
     assert texts(call.values) == ["g()"]
     (unknown,) = site("print(x)").positional
     assert unknown.values == []
+    (kept,) = site("class A:\n    x = 1\n    def f(self):\n        self.x, _ = g()\n        print(self.x)").positional
+    assert texts(kept.values) == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("source", "classes"),
+    [
+        ("class A(torch.nn.Module): ...\nm = A()\nprint(m)", ["pkg.x.A", "torch.nn.Module"]),
+        ("m = torch.nn.Linear(1, 1)\nprint(m)", ["torch.nn.Linear"]),
+        ("m = torch.nn.Linear(1, 1) if c else f()\nprint(m)", []),
+        ("m = torch.nn.Linear(1, 1) if c else torch.nn.Identity()\nprint(m)", []),
+        ("def f(m):\n    print(m)", []),
+    ],
+)
+def test_the_class_of_a_value_is_told_when_it_is_certain(source: str, classes: list[str]) -> None:
+    assert site("import torch\n" + source).positional[0].classes == classes
+
+
+def test_reaching_in_the_same_round_of_a_loop() -> None:
+    call = site("for a in b:\n    if a:\n        print(a)\n    else:\n        open(1)\n    open(2)")
+    same, other = sorted(call.function.calls(Call("builtins.open")), key=lambda found: -found.call.lineno)
+    assert (call.reaches(other), call.reaches_in_round(other), call.reaches_in_round(same)) == (True, False, True)
 
 
 def test_parts_and_calls_inside() -> None:
@@ -177,3 +201,15 @@ def test_a_site_says_where_it_is() -> None:
 def test_the_syntax_of_a_call_over_several_lines() -> None:
     call = site("x = [\n  print(a,\n        b),\n]\n")
     assert len(call.node.args) == 2
+
+
+def test_reads_of_what_a_call_is_assigned_to() -> None:
+    (target,) = site(
+        "def f():\n    x = 1\n    x = print(2)\n    a(x)\n    for y in x:\n        x = x + y\n    g(x)"
+    ).targets
+    assert [(read.span.line, read.span.column) for read in target.reads] == [(4, 7), (5, 14)]
+    (kept,) = site(
+        "class A:\n    def f(self):\n        self.x = print(2)\n    def g(me):\n        h(me.x, me.y)"
+    ).targets
+    assert [read.text for read in kept.reads] == ["me.x"]
+    assert site("print(a)").reads == []

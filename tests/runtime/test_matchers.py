@@ -1,9 +1,9 @@
 """The matchers agree with the frameworks, name for name.
 
-`matches.json` holds what the frameworks' own code answered, on models built with torch 2.13.0: for VeOmni its
-`check_fqn_match` over `named_parameters()`, as `ParallelPlan.apply` calls it; for torch `parallelize_module` with a
-style that records the modules that it is applied to (of a shared module the table holds the first name); for
-Transformers 5.24.0 `_expand_parallel_plan` with all patterns as one plan, and with each alone (`hf_alone`).
+`matches.json` holds what the frameworks' own code answered, on models built with torch 2.13.0. For VeOmni 0.1.12: its
+`check_fqn_match` over `named_parameters()`, as `ParallelPlan.apply` calls it. For torch 2.13.0: `parallelize_module`
+with a style that records the modules that it is applied to (of a shared module the table holds the first name). For
+Transformers 5.24.0: `_expand_parallel_plan` with all patterns as one plan, and with each alone (`hf_alone`).
 """
 
 from __future__ import annotations

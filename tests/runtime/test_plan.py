@@ -35,7 +35,7 @@ def plan_of(*entries: str, matcher: str = "veomni", model: str = MODEL, mesh: st
         ("veomni", "model.layers.*.mlp.expert.gate_proj: Shard(0)", "model.layers.*.mlp.experts.gate_proj"),
         ("veomni", "model.layers.*.mlp.experts.gate_porj: Shard(0)", "model.layers.*.mlp.experts.gate_proj"),
         ("veomni", "*.experts.gateproj: Shard(0)", "*.experts.gate_proj"),
-        ("veomni", "layers.*.experts.gate_proj: Shard(0)", None),
+        ("veomni", "layers.*.experts.gate_proj: Shard(0)", "model.layers.*.experts.gate_proj"),
         ("veomni", "layers.*.mlp.experts.gate_proj: Shard(0)", "model.layers.*.mlp.experts.gate_proj"),
         ("veomni", "_orig_mod.model.embed.weight: Shard(0)", "model.embed.weight"),
         ("veomni", "model.layers.*.attn.o_proj: Shard(0)", "model.layers.*.attn.o_proj.weight"),
@@ -73,6 +73,18 @@ def test_nearest_leaves_alone_what_another_entry_places() -> None:
     assert plan.nearest(plan.entries[1]) is None
 
 
+@pytest.mark.parametrize("dead", ["model.layers.*.mlp.expert", "model.layers.*.mlp.experts.gate_porj"])
+def test_nearest_tells_a_module_from_the_parameters_that_it_holds(dead: str) -> None:
+    live = {
+        "model.layers.*.mlp.experts",
+        "model.layers.*.mlp.experts.gate_proj",
+        "model.layers.*.mlp.experts.down_proj",
+    }
+    meant = dead.replace("expert", "experts") if dead.endswith("expert") else dead.replace("porj", "proj")
+    plan = plan_of(*(f"{pattern}: rowwise" for pattern in (dead, *sorted(live - {meant}))), matcher="hf")
+    assert plan.nearest(plan.entries[0]) == meant
+
+
 def test_nearest_is_none_for_a_plan_that_was_merged_under_a_prefix_too() -> None:
     entries = ("model.layers.*.attn.q_proj: colwise", "layers.*.attn.q_proj: colwise")
     model = MODEL + "    model.vision.layers.{0..3}.attn.q_proj.weight [8, 8] bf16\n"
@@ -80,14 +92,10 @@ def test_nearest_is_none_for_a_plan_that_was_merged_under_a_prefix_too() -> None
     assert plan.nearest(plan.entries[1]) is None
 
 
-@pytest.mark.parametrize(
-    ("matcher", "names"),
-    [("hf", {"model.layers.*.attn.q_proj": 12, "model.layers.*.attn.q_proj.bias": 4})],
-)
-def test_entries_match_by_the_frameworks_matcher(matcher: str, names: dict[str, int]) -> None:
-    plan = plan_of(*(f"{pattern}: colwise" for pattern in ("model.layers.*.attn.q_proj",)), matcher=matcher)
-    assert len(plan.matches(plan.entries[0])) == names["model.layers.*.attn.q_proj"]
-    both = plan_of(*(f"{pattern}: colwise" for pattern in names), matcher=matcher)
+def test_a_parameter_with_an_entry_of_its_own_is_not_matched_by_its_modules() -> None:
+    module, bias = "model.layers.*.attn.q_proj: colwise", "model.layers.*.attn.q_proj.bias: colwise"
+    alone, both = plan_of(module, matcher="hf"), plan_of(module, bias, matcher="hf")
+    assert [len(alone.matches(entry)) for entry in alone.entries] == [12]
     assert [len(both.matches(entry)) for entry in both.entries] == [8, 4]
 
 
@@ -123,6 +131,7 @@ def test_a_finding_lies_at_the_pattern() -> None:
         ("expert", "experts"),
         ("gate_porj", "gate_proj"),
         ("gateproj", "gate_proj"),
+        ("vp_roj", "v_proj"),
         ("w22", "w2"),
         ("norn_out", "norm_out"),
     ],
@@ -142,6 +151,8 @@ def test_one_slip_is_one_in_either_direction(written: str, meant: str) -> None:
         ("fc1", "fc2"),
         ("norm", "norm1"),
         ("norm", "norm"),
+        ("qk_w", "kq_w"),
+        ("block12", "block21"),
         ("gate_proj", "gate_up_proj"),
         ("abcd", "badc"),
         ("w", "ww"),

@@ -11,12 +11,12 @@ from shardlint.runtime.plan_text import parse_mesh, parse_plan
 
 
 def test_entries_have_their_place_and_their_axis() -> None:
-    text = '# the plan\nmatcher: hf\n\n  layers.*.up: colwise  # error\nlayers.*.experts: grouped_gemm on ep\n"": replicate\n'
+    text = '# the plan\nmatcher: hf\n\n  layers.*.up: colwise  # error\nlayers.*.moe: grouped_gemm on ep\n"": replicate'
     plan = parse_plan(text, ModelFacts(), {"tp": 2, "ep": 4}, "plans/a.txt")
     assert plan.matcher.name == "hf"
     assert plan.entries == (
         Entry("layers.*.up", "colwise", "tp", 4, 3, "plans/a.txt"),
-        Entry("layers.*.experts", "grouped_gemm", "ep", 5, 1, "plans/a.txt"),
+        Entry("layers.*.moe", "grouped_gemm", "ep", 5, 1, "plans/a.txt"),
         Entry("", "replicate", "tp", 6, 1, "plans/a.txt"),
     )
 

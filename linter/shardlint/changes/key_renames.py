@@ -16,6 +16,9 @@ _MODULE_WORDS = (b"Module", b"nn.", b"Layer", b"Model", b"Parameter", b"register
 _SEARCHED = 200
 """Files beside the changed ones in which a mapping of old keys is looked for, the likeliest first."""
 
+_APART = 10
+"""Lines between the old and the new name of a key in a mapping that did not change along."""
+
 _MAPPING_NAMES = (
     "mapping",
     "conver",
@@ -57,16 +60,18 @@ class _Mappings:
     def __init__(self, file: FileChange, changes: ChangeSet) -> None:
         self._changes = changes
         changed = [change.path for change in changes.changes if change.path != file.path]
-        self._paths = [path for path in changed if path.endswith(".py") and not in_tests(path)]
-        self._paths += self._nearest(file.path)
-        changes.after.load(self._paths)
+        self._changed = [path for path in changed if path.endswith(".py") and not in_tests(path)]
+        self._others = [path for path in self._nearest(file.path) if path not in self._changed]
+        changes.after.load((*self._changed, *self._others))
 
     def _nearest(self, path: str) -> list[str]:
         """Python files of the same package: those named after mappings first, then those that lie nearest."""
         package = path.partition("/")[0] + "/" if "/" in path else ""
+        listed = [one for one in self._changes.paths_after() if one.startswith(package) and one.endswith(".py")]
+        foreign = _other_models(path, listed)
         found: list[tuple[bool, int, str]] = []
-        for other in self._changes.paths_after():
-            if other != path and other.startswith(package) and other.endswith(".py") and not in_tests(other):
+        for other in listed:
+            if other != path and not in_tests(other) and not other.startswith(foreign):
                 name = other.rpartition("/")[2]
                 likely = any(word in name for word in _MAPPING_NAMES)
                 found.append((not likely, -_shared_folders(other, path), other))
@@ -74,15 +79,43 @@ class _Mappings:
 
     def handle(self, old: str, new: str) -> bool:
         """Whether one of the files maps the old key to the new one."""
-        words = [_longest_word(old).encode(), _longest_word(new).encode()]
-        for path in self._paths:
+        words = _longest_word(old).encode(), _longest_word(new).encode()
+        for path in (*self._changed, *self._others):
             content = self._changes.read_after(path)
             if content is None or not all(word in content for word in words):
+                continue
+            if path not in self._changed and not _near(content, *words):
                 continue
             tree = parsed(content)
             if tree is not None and handles_rename(tree, old, new):
                 return True
         return False
+
+
+def _near(content: bytes, one: bytes, other: bytes) -> bool:
+    """Whether two words stand within `_APART` lines: a table for all models has any two of them somewhere."""
+    last: dict[bytes, int] = {}
+    for number, line in enumerate(content.split(b"\n")):
+        for word in (one, other):
+            if word in line:
+                last[word] = number
+        if one in last and other in last and abs(last[one] - last[other]) <= _APART:
+            return True
+    return False
+
+
+def _other_models(path: str, listed: list[str]) -> tuple[str, ...]:
+    """The folders beside that of a file that hold models of their own: what they map are keys of those."""
+    own = path.rpartition("/")[0]
+    above = own.rpartition("/")[0]
+    if not above:
+        return ()
+    found: set[str] = set()
+    for other in listed:
+        folder, _, name = other.rpartition("/")
+        if name.startswith("model") and folder != own and folder.startswith(above + "/"):
+            found.add(above + "/" + folder[len(above) + 1 :].partition("/")[0] + "/")
+    return tuple(found - {own + "/"})
 
 
 def in_tests(path: str) -> bool:

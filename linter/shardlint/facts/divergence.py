@@ -20,6 +20,9 @@ from shardlint.facts.trace import Trace
 _HALVES = ("__enter__", "__exit__", "__aenter__", "__aexit__")
 """Two methods that always run as a pair: what one does on some ranks, the other does on the rest."""
 
+_GONE: Item = ("exit", "gone")
+"""Stands after an `if` whose arms both leave: what follows was compared with the arms."""
+
 Items = tuple[Item, ...]
 Rest = tuple[Items, bool]
 """Items that follow outside of a block; the flag marks the end of a loop body, where break and continue stop."""
@@ -120,7 +123,7 @@ def run(steps: Trace, key: str, answer: bool) -> tuple[Items, bool]:
             if then or otherwise:
                 items.append(("if", step[1], step[2] if isinstance(step[2], str) else "", then, otherwise))
             if first and second:
-                return tuple(items), True
+                return (*items, _GONE), True
         elif kind == "loop":
             items.append(("loop", step[1], run(step[2], key, answer)[0]))
         else:
@@ -178,7 +181,9 @@ class _Comparison:
             return None
         if yes and no and yes[0][:2] == no[0][:2] and yes[0][0] in ("if", "loop"):
             inner = self._inside(yes, no, after_yes, after_no)
-            return inner or self._compare(yes[1:], no[1:], after_yes, after_no)
+            if inner is not None or _GONE in (*yes[1:2], *no[1:2]):
+                return inner
+            return self._compare(yes[1:], no[1:], after_yes, after_no)
         return self._judge(yes, no, after_yes, after_no)
 
     def _inside(self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...]) -> Split | None:

@@ -37,7 +37,7 @@ class Divergent:
 
     @property
     def call(self) -> str:
-        """The call in this function that is, or leads to, the collective, in words: `finish`, which calls `dist.barrier`."""
+        """The call in this function that is the collective, or leads to it: `finish`."""
         return self.split.first.place[2]
 
     @property

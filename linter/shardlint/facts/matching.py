@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable, Iterator
 
 from shardlint.facts.module import UNNAMED, Module
-from shardlint.facts.names import BY_NAME, local_definition, resolve
+from shardlint.facts.names import BY_NAME, INFERRED, local_definition, resolve
 from shardlint.facts.values import made_from
 from shardlint.query import Both, Call, Either, InFileWith, InFunctionWith, Method, Query
 
@@ -58,6 +58,10 @@ def _calls(module: Module, query: Call) -> Iterator[Hit]:
                 if name in query.names:
                     yield Hit(call, name, found.certainty)
                     break
+            else:
+                # `*.to_empty`: a method of whatever object.
+                if f"*.{word}" in query.names and isinstance(call.func, ast.Attribute):
+                    yield Hit(call, f"*.{word}", INFERRED)
 
 
 def _alias_words(module: Module, words: frozenset[str]) -> set[str]:

@@ -96,7 +96,7 @@ def lookup(module: Module, name: str, at: ast.AST) -> tuple[Scope, list[Binding]
 
 
 def bindings_at(module: Module, node: ast.Name) -> tuple[list[Binding], bool] | None:
-    """The bindings that may give `node` its value; the flag says whether another value is possible.
+    """The bindings that may give `node` its value, for a target the one that it is; the flag: others are possible too.
 
     In its own function the order of statements decides; a name of an outer scope may hold any of its bindings.
     """
@@ -115,6 +115,10 @@ def _reaching(module: Module, node: ast.Name, scope: Scope, bindings: list[Bindi
     if len(bindings) == 1 or scope.node is not module.function(node):
         return bindings, False
     assert isinstance(scope.node, (*FUNCTIONS, ast.Module))
+    if isinstance(node.ctx, ast.Store):
+        statement = module.statement(node)
+        written = [binding for binding in bindings if module.statement(binding.node) is statement]
+        return (written, False) if written else (bindings, True)
     here = [binding for binding in bindings if module.function(binding.node) is scope.node or binding.kind == "param"]
     # Another function may have bound the name (`global`, `nonlocal`) before or after this place.
     elsewhere = [binding for binding in bindings if binding not in here]

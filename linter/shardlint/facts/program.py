@@ -1,7 +1,7 @@
 """The whole program, on demand: which file defines a name, and what its functions do.
 
-A file is parsed only when a trace of one of its functions is asked for and not stored. What is stored is plain: imports,
-definitions, base classes and the traces built so far, keyed by the content of the file.
+A file is parsed only when a trace of one of its functions is asked for and not stored. What is stored is plain:
+imports, definitions, base classes and the traces built so far, keyed by the content of the file.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from shardlint.facts.names import resolve
 from shardlint.facts.trace import Trace, trace
 
 Stored = dict[str, Any]
-"""imports: name -> dotted target, aliases too; stars: modules; classes: qualified name -> base names; functions; traces."""
+"""imports: name -> dotted target, aliases too; stars: modules; classes: qualified name -> bases; functions; traces."""
 
 
 class FileFacts:

@@ -21,8 +21,8 @@ from shardlint.facts.names import (
     self_class,
     self_values,
 )
-from shardlint.facts.rank_vocabulary import KINDS
 from shardlint.facts.rank_values import RankValue, rank_value, single_return
+from shardlint.facts.rank_vocabulary import KINDS
 from shardlint.facts.values import MISSING, literal
 from shardlint.finding import Span
 

@@ -141,11 +141,7 @@ def _named(module: Module, node: ast.Name, depth: int) -> RankValue | None:
             if value is None:
                 return None
             values.append(value)
-        elif binding.kind == "assign" and not binding.exact and named:
-            values.append(RankValue(NUMBERS[node.id], KINDS[NUMBERS[node.id]], BY_NAME))
-        elif binding.kind == "param" and named:
-            values.append(RankValue(NUMBERS[node.id], KINDS[NUMBERS[node.id]], BY_NAME))
-        elif binding.kind == "import" and named:
+        elif named and (binding.kind in ("param", "import") or (binding.kind == "assign" and not binding.exact)):
             values.append(RankValue(NUMBERS[node.id], KINDS[NUMBERS[node.id]], BY_NAME))
         else:
             return None

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from shardlint.environment import Environment
 from shardlint.facts.guards import Guard, guards
-from shardlint.facts.matching import Hit, last_part, matches
+from shardlint.facts.matching import Hit, last_part, matches, with_bases
 from shardlint.facts.module import FUNCTIONS, FunctionNode, Module
-from shardlint.facts.names import BUILTINS, bindings_at, resolve
+from shardlint.facts.names import BUILTINS, bindings_at, resolve, self_class, self_values
 from shardlint.facts.order import Flow, flow, statements
 from shardlint.facts.rank_tests import RankTest, rank_test
 from shardlint.facts.rank_values import RankValue, rank_value
@@ -64,6 +64,12 @@ class Expression:
         return made_from(self.module, self.ast).names
 
     @property
+    def classes(self) -> list[str]:
+        """The class that its value certainly has, with the bases that this file shows; empty when it may be another."""
+        made = made_from(self.module, self.ast)
+        return with_bases(self.module, made.names) if len(made.names) == 1 and made.certainty == 1.0 else []
+
+    @property
     def last_name(self) -> str:
         """The last identifier of a dotted expression: `scaler` of `self.scaler`; empty for anything else."""
         return last_part(self.ast)
@@ -86,13 +92,18 @@ class Expression:
 
     @property
     def values(self) -> list[Expression]:
-        """The expressions that may have given a name its value here; the expression itself when it is no name."""
+        """The expressions that may have given a name or `self.x` its value here; anything else is its own value."""
         if isinstance(self.ast, ast.Name):
             found = bindings_at(self.module, self.ast)
             if found is not None:
                 kept = [b.value for b in found[0] if b.value is not None and b.exact and b.kind in ("assign", "walrus")]
                 return [Expression(self.module, value, self.voice) for value in kept]
             return []
+        if isinstance(self.ast, ast.Attribute) and isinstance(self.ast.value, ast.Name):
+            owner = self_class(self.module, self.ast.value)
+            if owner is not None:
+                kept = [v for v in self_values(self.module, owner, self.ast.attr) if not isinstance(v, ast.Starred)]
+                return [Expression(self.module, value, self.voice) for value in kept]
         return [self]
 
     @property
@@ -111,6 +122,44 @@ class Expression:
             return False
         mine = identity(self.module, self.ast)
         return mine is not None and mine == identity(other.module, other.ast)
+
+    @property
+    def reads(self) -> list[Expression]:
+        """Every place of the file that reads the same object through a name or an attribute of the same name."""
+        key, word = identity(self.module, self.ast), self.last_name
+        if key is None or not word:
+            return []
+        found: list[Expression] = []
+        for node in ast.walk(self.module.tree):
+            if (
+                isinstance(node, (ast.Name, ast.Attribute))
+                and isinstance(node.ctx, ast.Load)
+                and last_part(node) == word
+            ):
+                if identity(self.module, node) == key:
+                    found.append(Expression(self.module, node, self.voice))
+        return found
+
+    @property
+    def loops(self) -> list[ast.For | ast.AsyncFor | ast.While]:
+        """The loops of its function that run it in each round, innermost first."""
+        found: list[ast.For | ast.AsyncFor | ast.While] = []
+        child: ast.AST = self.ast
+        for at in self.module.ancestors(self.ast):
+            if isinstance(at, (*FUNCTIONS, ast.ClassDef)):
+                break
+            if isinstance(at, (ast.For, ast.AsyncFor, ast.While)):
+                # The iterable and the `else` run once; the test of a `while` runs in each round.
+                parts: list[ast.AST] = [*at.body, at.test] if isinstance(at, ast.While) else [*at.body]
+                if child in parts:
+                    found.append(at)
+            child = at
+        return found
+
+    @property
+    def guards(self) -> list[Guard]:
+        """The conditions under which the call runs, outermost first."""
+        return guards(self.module, self.ast)
 
     def attribute_of(self, attribute: str) -> Expression | None:
         """The owner, when the expression is `owner.attribute`."""
@@ -194,34 +243,16 @@ class Site(Expression):
 
     @property
     def targets(self) -> list[Expression]:
-        """What the result of the call is assigned to: `model` in `model = FSDP(model)`."""
-        statement = self.module.parent(self.call)
-        if isinstance(statement, ast.Assign) and statement.value is self.call:
+        """What the result of the call is assigned to: `model` in `model = FSDP(model)` or `m = FSDP(m) if c else m`."""
+        value: ast.AST = self.call
+        statement = self.module.parent(value)
+        while isinstance(statement, (ast.IfExp, ast.BoolOp)):
+            value, statement = statement, self.module.parent(statement)
+        if isinstance(statement, ast.Assign) and statement.value is value:
             return [Expression(self.module, target, self.voice) for target in statement.targets]
-        if isinstance(statement, (ast.AnnAssign, ast.NamedExpr)) and statement.value is self.call:
+        if isinstance(statement, (ast.AnnAssign, ast.NamedExpr)) and statement.value is value:
             return [Expression(self.module, statement.target, self.voice)]
         return []
-
-    @property
-    def loops(self) -> list[ast.For | ast.AsyncFor | ast.While]:
-        """The loops of its function that run the call in each round, innermost first."""
-        found: list[ast.For | ast.AsyncFor | ast.While] = []
-        child: ast.AST = self.call
-        for at in self.module.ancestors(self.call):
-            if isinstance(at, (*FUNCTIONS, ast.ClassDef)):
-                break
-            if isinstance(at, (ast.For, ast.AsyncFor, ast.While)):
-                # The iterable and the `else` run once; the test of a `while` runs in each round.
-                parts: list[ast.AST] = [*at.body, at.test] if isinstance(at, ast.While) else [*at.body]
-                if child in parts:
-                    found.append(at)
-            child = at
-        return found
-
-    @property
-    def guards(self) -> list[Guard]:
-        """The conditions under which the call runs, outermost first."""
-        return guards(self.module, self.ast)
 
     def reaches(self, other: Expression) -> bool:
         """Whether `other` can run after this call in the same run of the function."""
@@ -230,6 +261,10 @@ class Site(Expression):
     def dominates(self, other: Expression) -> bool:
         """Whether this call has always run when `other` runs."""
         return self.function.flow.dominates(self.ast, other.ast)
+
+    def reaches_in_round(self, other: Expression) -> bool:
+        """Whether `other` can run after this call in the same round of the loops around it."""
+        return self.function.flow.between(self.ast, other.ast, self.loops)
 
     def reaches_without(self, other: Expression, avoid: Iterable[Expression]) -> bool:
         """Whether `other` can run after this call with none of `avoid` in between."""

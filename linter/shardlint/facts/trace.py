@@ -69,13 +69,15 @@ QUIET = frozenset(sys.stdlib_module_names) | {
 """Packages whose functions issue no collective unless a rule's table names them."""
 
 _STOPS = {"sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort"}
-_PLAIN = frozenset(
+_PLAIN_WORDS = (
     "append extend items keys values get format join split strip startswith endswith lower upper replace copy pop add "
     "update sort index count encode decode setdefault info debug warning error exception critical write writelines "
     "flush close read readline size dim item tolist numel float double half int long bool cpu cuda detach clone view "
     "reshape permute contiguous mean sum max min isoformat total_seconds exists is_dir is_file mkdir add_scalar "
-    "set_description set_postfix print rstrip lstrip insert remove clear discard union removeprefix removesuffix".split()
+    "set_description set_postfix print rstrip lstrip insert remove clear discard union removeprefix "
+    "removesuffix"
 )
+_PLAIN = frozenset(_PLAIN_WORDS.split())
 """Methods of strings, containers, loggers, files and tensors: whatever the receiver, they wait for no other rank."""
 
 

@@ -188,7 +188,9 @@ class ModelFacts:
 
         validator: Any = Draft202012Validator(schema())
         for error in validator.iter_errors(data):
-            raise PlanError(f"model facts: {error.json_path}: {error.message}")
+            said: str = error.message
+            short = said if len(said) <= 200 else f"...{said[-200:]}"  # jsonschema quotes the whole value first
+            raise PlanError(f"model facts: {error.json_path}: {short}")
         return cls(
             [
                 Parameter(

@@ -102,19 +102,33 @@ class Plan:
         plan also names another variant of the model. Of several, one with the same last name wins, then one whose
         shapes other entries place alike.
         """
-        taken = self.axis_matches(entry.axis)
+        taken = self._named(entry.axis)
         if self._stands_under_prefix(entry, taken):
             return None
+        written = entry.pattern.rpartition(".")[2]
         ranked: dict[str, tuple[int, bool, bool]] = {}
         for repair in repairs(entry.pattern, self.matcher, self.model):
-            names = self.matcher.names(repair.pattern, self.model, ())
-            if not names or (not repair.spelling and not taken.isdisjoint(names)) or not self._fits(entry, names):
+            last, names = repair.pattern.rpartition(".")[2], self.matcher.names(repair.pattern, self.model, ())
+            named = [name for name in names if self.matcher.covers(repair.pattern, name)]
+            if not named or (not repair.spelling and not taken.isdisjoint(named)) or not self._fits(entry, named):
                 continue
-            renamed = repair.pattern.rpartition(".")[2] != entry.pattern.rpartition(".")[2]
+            if ("bias" in last) != ("bias" in written):
+                continue  # An optional bias is no misspelt weight.
+            renamed = last != written
             ranked.setdefault(repair.pattern, (repair.cost, renamed, not self._placed_alike(entry, names)))
         best = min(ranked.values(), default=None)
         nearest = [pattern for pattern, rank in ranked.items() if rank == best]
         return nearest[0] if len(nearest) == 1 else None
+
+    def _named(self, axis: str) -> frozenset[str]:
+        """What the entries for an axis name themselves, not through the module that holds it."""
+        return frozenset(
+            name
+            for entry in self.entries
+            if entry.axis == axis
+            for name in self.matches(entry)
+            if self.matcher.covers(entry.pattern, name)
+        )
 
     def _stands_under_prefix(self, entry: Entry, taken: Collection[str]) -> bool:
         """Whether the same pattern is alive under a prefix: a plan that was merged twice."""
@@ -131,9 +145,7 @@ class Plan:
         )
 
     def _fits(self, entry: Entry, names: Sequence[str]) -> bool:
-        """Whether names can take an entry's placement. A bias is never meant by what names none, nor the reverse."""
-        if any(("bias" in entry.pattern.rpartition(".")[2]) != ("bias" in name.rpartition(".")[2]) for name in names):
-            return False
+        """Whether all tensors among names have the dim that an entry divides."""
         dim = entry.dim
         return dim is None or all(-len(p.shape) <= dim < len(p.shape) for p in self.parameters(names))
 

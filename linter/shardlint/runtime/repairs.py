@@ -87,18 +87,18 @@ def _other_wrappers(segments: list[str], present: set[str]) -> Iterator[Repair]:
 def is_slip(written: str, meant: str) -> bool:
     """Whether one name is the other with a single slip: a letter missing, added, changed, or two swapped.
 
-    Short words (`q`, `w1`) and digits tell names apart, so a change there is none; a character typed twice is.
+    Short words (`q`, `w1`) and digits tell names apart, so a change there is none; a swap in a longer name is one, and
+    so is a character typed twice.
     """
     if min(len(written), len(meant)) < 2 or written == meant:
         return False
     if len(written) == len(meant):
         differing = [at for at in range(len(written)) if written[at] != meant[at]]
-        if not all((written[at] + meant[at]).isalpha() and _in_long_word(meant, at) for at in differing):
-            return False
-        if len(differing) == 2:
-            first, second = differing
-            return second == first + 1 and written[first] == meant[second] and written[second] == meant[first]
-        return len(differing) == 1
+        changed = "".join(written[at] + meant[at] for at in differing)
+        if len(differing) == 1:
+            return changed.isalpha() and _in_long_word(meant, differing[0])
+        swapped = len(differing) == 2 and differing[1] == differing[0] + 1 and changed == changed[::-1]
+        return swapped and len(meant) >= 5 and changed.replace("_", "").isalpha()
     longer, shorter = (written, meant) if len(written) > len(meant) else (meant, written)
     if len(longer) != len(shorter) + 1:
         return False

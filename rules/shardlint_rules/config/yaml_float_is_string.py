@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from shardlint.rule import Bad, ConfigRule, Edit, Findings, Good, Scalar, Scalars, observation, safe
+from shardlint.rule import Bad, ConfigRule, Edit, Findings, Good, Scalar, Scalars, observation, safe, table
 
 _FLOAT_NAME = re.compile(
     r"(?:.*_)?(?:lr|learning_rate|decay|wd|eps|epsilon|betas?|beta[12]|momentum|dropout|temperature|gamma|alpha|theta"
@@ -12,16 +12,13 @@ _FLOAT_NAME = re.compile(
     r"|(?:lr|learning_rate|clip)_.*"
 )
 _COUNT_NAME = re.compile(r"(?:.*_)?(?:steps|iters|iterations|epochs|tokens|samples|interval)")
-_LENIENT_KEYS = frozenset(
-    "defaults hydra exp_manager actor_rollout_ref _target_ _component_ _convert_ _recursive_ class_path init_args "
-    "seed_everything base_model model_name_or_path train_type tuner_type rlhf_type searcher _BASE_".split()
-)
-"""Marks of readers that know the number: OmegaConf and Hydra, jsonargparse, pydantic (axolotl), argparse (TRL, swift)."""
-_LENIENT_TEXT = ("${", "{{", "!new:", "!ref", "!name:", "!apply:", "%YAML 1.2", ": ???")
-_VEOMNI = frozenset(
-    "model_path config_path tokenizer_path train_path train_size accelerator fsdp_config ops_implementation".split()
-)
-"""Marks, besides `model`, `data` and `train`, of a config that PyYAML reads into dataclasses without conversion."""
+_LARGEST_COUNT = 1e15
+_READERS = table("yaml_readers", of=__name__)
+_CONVERTING = frozenset(str(_READERS["converting"]["keys"]).split())
+_CONVERTING_TEXT = ("${", "{{", "!new:", "!ref", "!name:", "!apply:", "%YAML 1.2", ": ???")
+"""Interpolation, templates, and tags of HyperPyYAML: PyYAML alone does not read such a file."""
+_VEOMNI_SECTIONS = frozenset(str(_READERS["veomni"]["sections"]).split())
+_VEOMNI = frozenset(str(_READERS["veomni"]["keys"]).split())
 _READER_UNKNOWN = 0.3
 """In four repositories with such a number and no such mark, the code converted it or another YAML reader read it."""
 _EXPONENTS = tuple(f"{before}{e}" for before in "0123456789." for e in "eE")
@@ -41,7 +38,8 @@ class YamlFloatIsString(ConfigRule):
     Code that converts the value (`float(config["lr"])`) or reads the file with ruamel.yaml is not seen: confidence is
     low, and nothing is shown by default, unless the file has the marks of VeOmni's configs, whose loader is known.
     Keys whose name does not say that they hold a number are not judged, nor are files with the marks of a reader that
-    converts (Hydra, OmegaConf, jsonargparse, axolotl, TRL, LLaMA-Factory, ms-swift, yacs), nor templates.
+    converts (Hydra, OmegaConf, jsonargparse, axolotl, TRL, LLaMA-Factory, ms-swift), nor templates, nor keys in
+    capitals (yacs).
     """
 
     severity = "error"
@@ -88,9 +86,15 @@ class YamlFloatIsString(ConfigRule):
             """,
         ),
         Bad(
-            "max_steps: 1e5  # error",
+            """
+            max_steps: 1e5  # error
+            max_tokens: 1e999  # error
+            """,
             path="run.yaml",
-            fixed="max_steps: 1e5  # error",
+            fixed="""
+            max_steps: 1e5  # error
+            max_tokens: 1.0e+999  # error
+            """,
         ),
     )
     good = (
@@ -122,9 +126,11 @@ class YamlFloatIsString(ConfigRule):
         if not isinstance(scalar.value, str) or not (count or _FLOAT_NAME.fullmatch(name)):
             return
         keys = scalar.keys
-        if keys & _LENIENT_KEYS or {"method", "parameters"} <= keys or any(t in scalar.source for t in _LENIENT_TEXT):
+        sweep = {"method", "parameters"} <= keys
+        if sweep or keys & _CONVERTING or any(text in scalar.source for text in _CONVERTING_TEXT):
             return
-        known = {"model", "data", "train"} <= keys and len(keys & _VEOMNI) >= 3
+        known = keys >= _VEOMNI_SECTIONS and len(keys & _VEOMNI) >= 3
+        count = count and 1 <= float(scalar.text) < _LARGEST_COUNT
         better = str(int(float(scalar.text))) if count else _respelt(scalar.text)
         yield scalar.finding(
             f"PyYAML reads `{scalar.text}` as text, not as a number, so `{scalar.pointer}` is a string and fails where "

@@ -46,8 +46,9 @@ class CollatorModalityMismatch(LocalRule):
 
             class Figures(Dataset):
                 def __getitem__(self, index):
-                    row = self.rows[index]
-                    return {"input_ids": row.ids, "pixel_values": row.image}
+                    sample = {"input_ids": self.rows[index].ids}
+                    sample["pixel_values"] = self.rows[index].image
+                    return sample
 
             class TextCollator:
                 def __call__(self, samples):
@@ -73,7 +74,8 @@ class CollatorModalityMismatch(LocalRule):
                     return sample
 
             def collate(batch, pad):
-                return {"input_ids": [b["input_ids"] for b in batch], "pixel_values": [b["pixel_values"] for b in batch]}
+                images = [b["pixel_values"] for b in batch]
+                return {"input_ids": [b["input_ids"] for b in batch], "pixel_values": images}
 
             def build():
                 texts = Texts()
@@ -120,6 +122,13 @@ class CollatorModalityMismatch(LocalRule):
                     batch["input_ids"] = torch.stack([s["input_ids"] for s in samples])
                     return batch
 
+            class Sometimes(Dataset):
+                def __getitem__(self, index):
+                    sample = {"input_ids": self.ids[index], "input_values": None}
+                    if self.images:
+                        sample["pixel_values"] = self.images[index]
+                    return sample
+
             class Text:
                 def __call__(self, samples):
                     return {"input_ids": torch.stack([s["input_ids"] for s in samples])}
@@ -134,19 +143,44 @@ class CollatorModalityMismatch(LocalRule):
                     batch["input_features"] = [s["input_features"] for s in samples]
                 return batch | {"pixel_values": [s.get("pixel_values") for s in samples]}
 
+            def renaming(samples):
+                for s in samples:
+                    s["images"] = s.pop("pixel_values")
+                return {"images": [s["images"] for s in samples]}
+
+            def by_list(samples):
+                return {key: [s[key] for s in samples] for key in ("input_ids", "pixel_values")}
+
+            def whole(samples):
+                return {"input_ids": [s["input_ids"] for s in samples], "samples": samples}
+
             def loaders(multimodal, dataset, collator=None):
                 collate = Text()
                 if multimodal:
                     collate = Both()
                 collator = collator or Text()
                 yield DataLoader(Figures(), collate_fn=Both())
+                yield DataLoader(Sometimes(), collate_fn=Both())
+                yield DataLoader(Sometimes(), collate_fn=Text())
                 yield DataLoader(Figures(), collate_fn=Any())
                 yield DataLoader(Figures(), collate_fn=optional)
+                yield DataLoader(Figures(), collate_fn=renaming)
+                yield DataLoader(Figures(), collate_fn=by_list)
+                yield DataLoader(Figures(), collate_fn=whole)
                 yield DataLoader(Figures(), collate_fn=collate)
                 yield DataLoader(Figures(), collate_fn=collator)
                 yield DataLoader(Figures(), collate_fn=Collator())
                 yield DataLoader(Figures())
                 yield DataLoader(dataset, collate_fn=Text())
+
+            class Trainer:
+                def __init__(self, collator):
+                    self.collator = Text()
+                    if collator:
+                        self.collator = collator
+
+                def loader(self):
+                    return DataLoader(Figures(), collate_fn=self.collator)
             """
         ),
         Good(
@@ -239,6 +273,7 @@ def _origin(value: Expression | None) -> Expression | None:
     if value is None or isinstance(value.ast, ast.Call):
         return value
     module, node = value.module, value.ast
+    values: list[Expression] = []
     if isinstance(node, ast.Name):
         function = module.function(node)
         given = ast.walk(function.args) if not isinstance(function, ast.Module) else ()
@@ -246,7 +281,6 @@ def _origin(value: Expression | None) -> Expression | None:
             return None
         values = value.values
     elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
-        values = []
         for inside in ast.walk(module.enclosing_class(node) or node):
             targets = inside.targets if isinstance(inside, ast.Assign) else [getattr(inside, "target", None)]
             if any(isinstance(target, ast.Attribute) and ast.unparse(target) == value.text for target in targets):
@@ -325,6 +359,8 @@ def _sample_keys(data: Expression | None) -> _Keys | None:
 def _returned(data: Expression, own: list[ast.AST], result: ast.expr | None) -> _Keys | None:
     """The keys of one returned dict: written in place, or under a name that is only added to."""
     added: list[ast.expr | None] = []
+    sure: list[ast.expr | None] = []
+    returns = [node for node in own if isinstance(node, ast.Return)]
     written = result
     for use in own if isinstance(result, ast.Name) else ():
         if not isinstance(use, ast.Name) or not isinstance(result, ast.Name) or use.id != result.id:
@@ -334,13 +370,15 @@ def _returned(data: Expression, own: list[ast.AST], result: ast.expr | None) -> 
             written = parent.value
         elif isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
             added.append(parent.slice)
+            place = data.module.parent(data.module.statement(use))
+            sure += [parent.slice] if isinstance(place, ast.FunctionDef) and len(returns) == 1 else []
         elif not isinstance(parent, ast.Return):
             return None
     if not isinstance(written, ast.Dict) or any(not _texts(key) for key in (*written.keys, *added)):
         return None
     items = zip(written.keys, written.values, strict=True)
     present = [key for key, value in items if not (isinstance(value, ast.Constant) and value.value is None)]
-    return _texts(*present), _texts(*written.keys, *added)
+    return _texts(*present, *sure), _texts(*written.keys, *added)
 
 
 def _reads(collator: Expression) -> _Keys | None:

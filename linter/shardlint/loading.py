@@ -1,0 +1,29 @@
+"""A row of plain values -> the rule, imported. Apart from `registry`, whose look at installed packs a run can do without."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from shardlint.finding import Evidence, Fix
+from shardlint.rule import Rule
+from shardlint.voice import Voice
+
+Row = dict[str, Any]
+"""name, family, pack, module, kind, severity, since, evidence, confidence, fix, preview, needs, words, generated."""
+
+
+def make(row: Row) -> Rule:
+    """The rule of a row, with its voice."""
+    module = importlib.import_module(row["module"])
+    found = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Rule) and value.__module__ == module.__name__
+    ]
+    fix = None if row["fix"] is None else Fix(row["fix"][0], row["fix"][1])
+    kind, references = row["evidence"]
+    voice = Voice(
+        row["name"], row["family"], row["severity"], Evidence(kind, tuple(references)), row["confidence"], fix
+    )
+    return found[0](voice)

@@ -1,0 +1,120 @@
+"""The rule new-group-in-rank-branch."""
+
+from __future__ import annotations
+
+from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation
+
+_GROUPS = Effects(
+    {
+        "new_group": {
+            "in": ["torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm", "deepspeed.comm.comm"],
+            "unless": {"use_local_synchronization": True, 4: True},
+        },
+        "new_subgroups": {"in": ["torch.distributed", "torch.distributed.distributed_c10d"]},
+        "new_subgroups_by_enumeration": {"in": ["torch.distributed", "torch.distributed.distributed_c10d"]},
+        "init_device_mesh": {"in": ["torch.distributed", "torch.distributed.device_mesh"]},
+        "DeviceMesh": {"in": ["torch.distributed", "torch.distributed.device_mesh", "torch.distributed.tensor"]},
+    }
+)
+
+
+class NewGroupInRankBranch(ProgramRule):
+    """Reports a process group or device mesh that only some ranks create.
+
+    Why is this bad?
+    `new_group`, `new_subgroups`, `init_device_mesh` and `DeviceMesh` must be called by every rank of the job in the
+    same order, also by those that will be no members. Ranks that skip the call leave the others waiting in it, or pair
+    their next group with another one. On two gloo processes the bad example stands still.
+
+    Use instead
+    Create all groups on every rank, and choose the one to use afterwards:
+    `lo = new_group(first); hi = new_group(second); mine = lo if rank < half else hi`. Where only members can make the
+    call, pass `use_local_synchronization=True`.
+
+    Known limits
+    Two arms that create the same number of groups count as balanced, whatever their ranks. A `ranks=` list that is
+    computed from the rank itself is not looked at.
+    """
+
+    severity = "error"
+    since = "0.1.0"
+    evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.new_group")
+    suspects = Divergence(guard=RANK, effect=_GROUPS)
+    symptoms = (r"[Ww]ait timeout after \d+ms, waiting for keys", r"Timed out initializing process group in store")
+    bad = (
+        Bad(
+            """
+            import torch.distributed as dist
+
+            def pair():
+                if dist.get_rank() < 2:
+                    return dist.new_group([0, 1])  # error
+                return None
+            """
+        ),
+        Bad(
+            """
+            import os
+            from torch.distributed import init_device_mesh as mesh_of
+
+            def mesh(size):
+                rank = int(os.environ["RANK"])
+                return mesh_of("cuda", (size,)) if rank == 0 else None  # error
+            """
+        ),
+        Bad(
+            {
+                "groups.py": """
+                import torch.distributed as dist
+
+                def logging_group(ranks):
+                    return dist.new_group(ranks=ranks, backend="gloo")
+                """,
+                "train.py": """
+                from groups import logging_group
+
+                def setup(args, ranks):
+                    if not args.is_main_process:
+                        return None
+                    return logging_group(ranks)  # error
+                """,
+            }
+        ),
+    )
+    good = (
+        Good(
+            """
+            import torch.distributed as dist
+
+            def halves(world):
+                mine = None
+                for ranks in (range(world // 2), range(world // 2, world)):
+                    group = dist.new_group(list(ranks))
+                    if dist.get_rank() in ranks:
+                        mine = group
+                return mine
+
+            def local(ranks):
+                if dist.get_rank() in ranks:
+                    return dist.new_group(ranks, use_local_synchronization=True)
+                return None
+
+            def either(rank):
+                if dist.get_rank() == 0:
+                    print("creating the group")
+                if dist.is_initialized():
+                    return dist.new_group([0, 1])
+                return None
+            """
+        ),
+    )
+
+    def judge(self, split: Divergent) -> Findings:
+        here, there = split.paths
+        if there.unknown or here.agrees_with(there):
+            return
+        yield split.finding(
+            f"`{split.call}` must be entered by every rank of the job, but {split.who} reach it; {split.onward}, "
+            "and the ranks wait for each other until the timeout",
+            help="create the group on every rank, and choose what to use afterwards",
+        )

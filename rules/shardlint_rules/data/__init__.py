@@ -1,0 +1,1 @@
+"""Data: samplers, loaders, what each rank reads."""

@@ -1,0 +1,180 @@
+"""The rule missing-set-epoch."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from shardlint.rule import Bad, Call, Expression, Findings, Good, LocalRule, Site, file_calls, observation
+
+_SAMPLER = Call("torch.utils.data.DistributedSampler", "torch.utils.data.distributed.DistributedSampler")
+_LOADER = Call(
+    "torch.utils.data.DataLoader",
+    "torch.utils.data.dataloader.DataLoader",
+    "torchdata.stateful_dataloader.StatefulDataLoader",
+)
+_CALLED_FOR_YOU = re.compile(r"set_epoch|\.prepare\(|lightning|Trainer\b|setup_dataloaders|prepare_data_loader")
+_EVALUATION = re.compile(
+    r"(^|_|\b)(val|valid|validation|eval|evaluation|test|dev)(_|\b|$|[A-Zls])|[a-z](Val|Eval|Test)"
+)
+_EPOCH = re.compile(r"epoch|^ep?$", re.IGNORECASE)
+
+
+class MissingSetEpoch(LocalRule):
+    """Reports a shuffling DistributedSampler that is used for several epochs and never told which one it is.
+
+    Why is this bad?
+    `DistributedSampler` shuffles with `seed + epoch`, and the epoch stays 0 until `set_epoch` is called: every epoch
+    has the same order and the same batches. Training goes on without an error and generalises worse.
+
+    Use instead
+    Call `sampler.set_epoch(epoch)` at the start of every epoch, before the loader is iterated.
+
+    Known limits
+    Sampler, loader and epoch loop must stand in one file. Lightning, the Hugging Face Trainer and Accelerate call
+    `set_epoch` themselves, so a file that uses one of them is not reported, nor is a sampler for evaluation.
+    """
+
+    severity = "error"
+    since = "0.1.0"
+    evidence = observation(
+        "https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler"
+    )
+    suspects = _SAMPLER
+    bad = (
+        Bad(
+            """
+            from torch.utils.data import DataLoader, DistributedSampler
+
+            def train(ds, model, step):
+                s = DistributedSampler(ds)  # error
+                dl = DataLoader(ds, sampler=s, num_workers=2)
+                for epoch in range(3):
+                    for x, y in dl:
+                        step(model, x, y)
+            """
+        ),
+        Bad(
+            """
+            import torch.utils.data.distributed as distributed
+            from torch.utils import data
+
+            def loader(ds, world):
+                sampler = distributed.DistributedSampler(ds, shuffle=True) if world > 1 else None  # error
+                return data.DataLoader(ds, sampler=sampler, shuffle=sampler is None)
+
+            def main(ds, world, epochs, run):
+                batches = loader(ds, world)
+                for epoch in range(epochs):
+                    run(batches, epoch)
+            """
+        ),
+        Bad(
+            """
+            from torch.utils.data import DataLoader, DistributedSampler
+
+            class Loop:
+                def __init__(self, ds):
+                    self.loader = DataLoader(ds, sampler=DistributedSampler(ds, drop_last=True))  # error
+
+                def run(self, steps):
+                    while steps > 0:
+                        for batch in self.loader:
+                            steps -= 1
+            """
+        ),
+    )
+    good = (
+        Good(
+            """
+            from torch.utils.data import DataLoader, DistributedSampler
+
+            def train(ds, step):
+                sampler = DistributedSampler(ds)
+                loader = DataLoader(ds, sampler=sampler)
+                for epoch in range(3):
+                    sampler.set_epoch(epoch)
+                    for batch in loader:
+                        step(batch)
+            """
+        ),
+        Good(
+            """
+            from torch.utils.data import DataLoader, DistributedSampler
+
+            def ordered(ds, step):
+                loader = DataLoader(ds, sampler=DistributedSampler(ds, shuffle=False))
+                for epoch in range(3):
+                    for batch in loader:
+                        step(batch)
+
+            def once(ds, step):
+                loader = DataLoader(ds, sampler=DistributedSampler(ds))
+                for batch in loader:
+                    step(batch)
+
+            def evaluated(ds, val_ds, step):
+                val_sampler = DistributedSampler(val_ds)
+                val_loader = DataLoader(val_ds, sampler=val_sampler)
+                for epoch in range(3):
+                    for batch in val_loader:
+                        step(batch)
+
+            def another(ds, batches, step):
+                loader = DataLoader(ds, sampler=DistributedSampler(ds))
+                for epoch in range(3):
+                    for batch in batches:
+                        step(batch)
+                return loader
+            """
+        ),
+    )
+
+    def judge(self, site: Site) -> Findings:
+        shuffle = site.argument("shuffle", 3)
+        if shuffle is not None and shuffle.literal is not True:
+            return
+        if site.opaque or _CALLED_FOR_YOU.search(site.module.text):
+            return
+        if _EVALUATION.search(site.module.source(site.statement)):
+            return
+        for held in [held for loader in _loaders(site) for held in _held(loader)]:
+            if not _EVALUATION.search(held.text) and any(_once_an_epoch(read) for read in held.reads):
+                yield site.finding(
+                    f"`{site.called}` is never told the epoch, so each round over `{held.text}` has the same order and "
+                    "the same batches",
+                    help="call `set_epoch(epoch)` on the sampler at the start of every epoch",
+                    related=[held.note("the loader that uses it")],
+                )
+                return
+
+
+def _loaders(sampler: Site) -> list[Site]:
+    """The loaders of the file that draw from a sampler."""
+    found: list[Site] = []
+    for loader in file_calls(sampler, _LOADER):
+        given = loader.argument("sampler", 3)
+        if given is not None and any(part.ast is sampler.ast for value in given.values for part in value.parts):
+            found.append(loader)
+    return found
+
+
+def _held(loader: Site) -> list[Expression]:
+    """The names that hold a loader, in its own function or where the function that returns it is called."""
+    if not isinstance(loader.statement, ast.Return):
+        return loader.targets
+    made = Call(f"{loader.module.dotted}.{loader.function.name}")
+    return [target for call in file_calls(loader, made) for target in call.targets]
+
+
+def _once_an_epoch(read: Expression) -> bool:
+    """Whether a loader is read in each round of a loop over epochs."""
+    iterated = isinstance(read.module.statement(read.ast), ast.For)
+    for loop in read.loops:
+        if isinstance(loop, ast.While):
+            if iterated:
+                return True
+        elif _EPOCH.search(read.module.source(loop.target)):
+            count = Expression(read.module, loop.iter, read.voice).as_site()
+            return count is None or len(count.positional) != 1 or count.positional[0].literal != 1
+    return False

@@ -1,0 +1,1 @@
+"""Devices: which accelerator a process works on."""

@@ -1,0 +1,157 @@
+"""The rule global-rank-as-device."""
+
+from __future__ import annotations
+
+import re
+
+from shardlint.rule import Bad, Call, Expression, Findings, Good, InFileWith, LocalRule, Site, research
+
+_DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
+_DEVICE = Call("torch.cuda.set_device", "torch.cuda.device", "torch.device", "torch.npu.set_device", *_DDP)
+_MOVE = Call("*.to", "*.cuda") & InFileWith(Call("torch.distributed.get_rank"))
+_ONE_NODE = re.compile(r"\bspawn\(|start_processes\(|MultiProcessTestCase|DTensorTestBase")
+_INDEXED = re.compile(r"cuda:|npu:")
+
+
+class GlobalRankAsDevice(LocalRule):
+    """Reports the global rank of a process where the index of a device of its own machine is asked for.
+
+    Why is this bad?
+    Ranks are counted through all nodes, devices from 0 on every node. On the first node both agree, so the mistake
+    stays hidden until the job gets a second node, and there CUDA answers `invalid device ordinal`.
+
+    Use instead
+    `int(os.environ["LOCAL_RANK"])`, which the launcher sets for every process.
+
+    Known limits
+    Only values that certainly come from the global rank count (`os.environ["RANK"]`, `dist.get_rank()`), no parameter that
+    is merely called `rank`. Moves with `.to(rank)` are seen only in files that call `torch.distributed.get_rank`. Files
+    that start their own processes (`mp.spawn`) run on one node and are not reported, nor are files of tests.
+    """
+
+    severity = "error"
+    since = "0.1.0"
+    evidence = research("https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables")
+    suspects = _DEVICE | _MOVE
+    symptoms = (r"CUDA error: invalid device ordinal", r"Duplicate GPU detected")
+    bad = (
+        Bad(
+            """
+            import os
+            import torch
+
+            torch.cuda.set_device(int(os.environ["RANK"]))  # error
+            """
+        ),
+        Bad(
+            """
+            import torch
+            from torch import distributed as dist
+            from torch.nn.parallel import DistributedDataParallel as DDP
+
+            class Worker:
+                def __init__(self):
+                    self.rank = dist.get_rank()
+                    self.device = torch.device("cuda", self.rank)  # error
+
+                def wrap(self, model):
+                    model = model.to(f"cuda:{self.rank}")  # error
+                    return DDP(model, device_ids=[self.rank])  # error
+            """
+        ),
+        Bad(
+            """
+            import os
+
+            def main(model):
+                import torch as t
+
+                me = int(os.getenv("RANK", "0"))
+                name = "cuda:" + str(me)
+                device = t.device(name)  # error
+                with t.cuda.device(me):  # error
+                    return model.to(device)
+            """
+        ),
+    )
+    good = (
+        Good(
+            """
+            import os
+            import torch
+            import torch.distributed as dist
+
+            rank = int(os.environ["RANK"])
+            local_rank = int(os.environ["LOCAL_RANK"])
+            torch.cuda.set_device(local_rank)
+            device = torch.device("cuda", rank % torch.cuda.device_count())
+            device_index = dist.get_rank() % torch.cuda.device_count()
+            torch.cuda.set_device(device_index)
+            where = torch.device(f"cuda:{local_rank}")
+
+            def place(model, rank, mesh):
+                torch.cuda.set_device(rank)
+                torch.cuda.set_device(dist.get_rank(group=mesh.get_group("local")))
+                return model.to(rank)
+
+            def tensor(device):
+                return torch.tensor(dist.get_rank()).to(device)
+
+            def on_cpu():
+                return torch.device("cpu", index=0), torch.ones(1).to(dtype=torch.float32)
+            """
+        ),
+        Good(
+            """
+            import torch
+            import torch.distributed as dist
+            import torch.multiprocessing as mp
+
+            def worker(_):
+                torch.cuda.set_device(dist.get_rank())
+
+            mp.spawn(worker, nprocs=torch.cuda.device_count())
+            """
+        ),
+    )
+
+    def judge(self, site: Site) -> Findings:
+        given = _index(site)
+        if given is None or _ONE_NODE.search(site.module.text) or _is_test(site.module.path):
+            return
+        for value in given:
+            if _global(value):
+                yield site.finding(
+                    f"`{site.called}` takes the global rank `{value.text}` as the index of a device: on the second node "
+                    "there is no device with that index, and the job ends with `invalid device ordinal`",
+                    help='use the rank on the node, `int(os.environ["LOCAL_RANK"])`',
+                    certainty=value.rank.certainty if value.rank else None,
+                )
+                return
+
+
+def _index(site: Site) -> list[Expression]:
+    """The expressions that say which device a call means."""
+    if site.name in _DDP:
+        listed = site.argument("device_ids", 1)
+        return [part for value in listed.values for part in value.parts[1:]] if listed is not None else []
+    found: list[Expression] = []
+    for given in (site.argument("device", 0), site.argument("index", 1) if site.name == "torch.device" else None):
+        if given is not None:
+            found.append(given)
+            for value in given.values:
+                parts = value.parts
+                if any(isinstance(part.literal, str) and _INDEXED.search(part.literal) for part in parts):
+                    found += parts
+    return found
+
+
+def _global(value: Expression) -> bool:
+    """Whether an expression is the global rank itself: of a remainder or a difference the facts say so in the label."""
+    rank = value.rank
+    return rank is not None and rank.kind == "global" and rank.label == "global rank" and rank.certainty > 0.6
+
+
+def _is_test(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return name.startswith(("test_", "conftest")) or name.endswith("_test.py") or "test" in folder

@@ -1,0 +1,1 @@
+"""Fully sharded data parallel: the order of wrapping, units, meta initialisation."""

@@ -1,0 +1,1 @@
+"""Gradients: accumulation, scaling, clipping."""

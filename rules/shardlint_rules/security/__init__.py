@@ -1,0 +1,1 @@
+"""Security: what may run code of others."""

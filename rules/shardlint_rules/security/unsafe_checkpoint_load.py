@@ -1,0 +1,139 @@
+"""The rule unsafe-checkpoint-load."""
+
+from __future__ import annotations
+
+import re
+
+from shardlint.rule import Bad, Call, Edit, Expression, Findings, Good, LocalRule, Site, file_calls, research, safe
+
+_LOAD = Call("torch.load", "torch.serialization.load")
+_SAVE = Call("torch.save", "torch.serialization.save")
+_PLAIN = ("torch.nn.", "torch.optim.", "torchvision.models.")
+_OWN_STATE = re.compile(r"extra_state|transformer_engine|__getstate__")
+
+
+class UnsafeCheckpointLoad(LocalRule):
+    """Reports `torch.load(..., weights_only=False)`.
+
+    Why is this bad?
+    A checkpoint is a pickle, and unpickling runs whatever code the file asks for, on every rank. With
+    `weights_only=True`, the default since torch 2.6, only tensors and plain containers are read.
+
+    Use instead
+    `weights_only=True`. Where the file holds a few classes of your own, name them with
+    `torch.serialization.safe_globals([...])`; keep settings and random states as tensors or JSON. The fix is offered only
+    where the loaded value goes straight into `load_state_dict` of a torch module or optimizer, whose state dict holds
+    nothing else than tensors and plain containers.
+
+    Known limits
+    A missing argument is not reported, since the default is safe from torch 2.6 on; which older versions the project
+    allows is not looked up. Where the same file also writes the path with `torch.save`, the confidence is below the
+    default threshold: such a file is usually one's own.
+    """
+
+    severity = "warning"
+    since = "0.1.0"
+    evidence = research("https://docs.pytorch.org/docs/stable/generated/torch.load.html")
+    suspects = _LOAD
+    fixes = safe("a state dict of a torch module or optimizer loads under `weights_only=True` too")
+    symptoms = (r"Weights only load failed", r"WeightsUnpickler error")
+    bad = (
+        Bad(
+            """
+            import torch
+
+            def resume(path):
+                return torch.load(path, map_location="cpu", weights_only=False)  # error
+            """
+        ),
+        Bad(
+            """
+            from torch import load as read
+            from torch import nn
+
+            class Net(nn.Module):
+                pass
+
+            def restore(path):
+                net = Net()
+                net.load_state_dict(read(path, weights_only=False))  # error
+                return net
+            """,
+            fixed="""
+            from torch import load as read
+            from torch import nn
+
+            class Net(nn.Module):
+                pass
+
+            def restore(path):
+                net = Net()
+                net.load_state_dict(read(path, weights_only=True))  # error
+                return net
+            """,
+        ),
+        Bad(
+            """
+            import torch
+
+            def args(path):
+                unsafe = False
+                return torch.load(path, weights_only=unsafe)["args"]  # error
+            """,
+            fixed="""
+            import torch
+
+            def args(path):
+                unsafe = False
+                return torch.load(path, weights_only=unsafe)["args"]  # error
+            """,
+        ),
+    )
+    good = (
+        Good(
+            """
+            import json
+            import torch
+
+            def load(path, weights_only):
+                torch.load(path)
+                torch.load(path, weights_only=True)
+                torch.load(path, weights_only=weights_only)
+                torch.jit.load(path)
+                return json.load(path, weights_only=False)
+            """
+        ),
+    )
+
+    def judge(self, site: Site) -> Findings:
+        given = site.argument("weights_only")
+        if given is None or given.literal is not False:
+            return
+        path = site.argument("f", 0)
+        own = path is not None and _written_here(site, path)
+        yield site.finding(
+            f"`{site.called}` with `weights_only=False` runs whatever code the file"
+            + (f" `{path.text}` asks for" if path is not None else " asks for"),
+            help="load with `weights_only=True`; for classes of your own use `torch.serialization.safe_globals`",
+            certainty=0.45 if own else None,
+            fixable=given.text == "False" and _only_tensors(site),
+        )
+
+    def fix(self, site: Site, edit: Edit) -> None:
+        edit.set_argument(site, "weights_only", "True")
+
+
+def _written_here(site: Site, path: Expression) -> bool:
+    saves = [save.argument("f", 1) for save in file_calls(site, _SAVE)]
+    return any(written is not None and (path.same_as(written) or path.text == written.text) for written in saves)
+
+
+def _only_tensors(site: Site) -> bool:
+    """Whether the value is the state dict of a torch module or optimizer, and used as nothing else."""
+    if _OWN_STATE.search(site.module.text):
+        return False
+    for use in file_calls(site, Call("*.load_state_dict")):
+        given = use.argument("state_dict", 0)
+        if given is not None and given.ast is site.ast and use.receiver is not None:
+            return any(name.startswith(_PLAIN) for name in use.receiver.classes)
+    return False
