@@ -19,9 +19,11 @@ def test_the_page_of_a_rule_holds_all_that_is_known_of_it(lint: Lint) -> None:
     lines = answer.out.splitlines()
     assert lines[0] == "rank-guarded-checkpoint"
     assert lines[1] == "  error, family checkpoint, program rule, since 0.1.0"
-    for heading in ("Why is this bad?", "Use instead", "Known limits", "Evidence    research", "Fix         none"):
+    for heading in ("Why is this bad?", "Use instead", "Known limits", "Fix         none"):
         assert heading in lines
-    assert "            https://docs.pytorch.org/docs/stable/distributed.checkpoint.html" in lines
+    assert any(line.startswith("Evidence    ") for line in lines)
+    assert any(line.startswith("            https://") for line in lines)
+    assert any(line.startswith("Confidence  at most 0.") for line in lines)
     assert "            dcp.save(state, checkpoint_id=path)  # error" in lines
     assert "Reported, example 1" in lines
     assert "Not reported, example 1" in lines
@@ -45,7 +47,7 @@ def test_the_engines_own_rules_have_pages(lint: Lint, name: str) -> None:
     [
         ("rank-guarded-checkpiont", "is no rule; did you mean `rank-guarded-checkpoint`?"),
         ("Rank_Guarded_Checkpoint", "is no rule; did you mean `rank-guarded-checkpoint`?"),
-        ("checkpoint", "`checkpoint` is a family, not a rule; explain one of rank-guarded-checkpoint"),
+        ("checkpoint", "`checkpoint` is a family, not a rule; explain one of "),
         ("engine", "`engine` is a family, not a rule; explain one of syntax-error"),
         ("zzz", "`zzz` is no rule; `shardlint rules` lists the names"),
     ],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +16,7 @@ from shardlint.facts.module import FUNCTIONS, Module
 from shardlint.facts.program import FileFacts, Stored
 from shardlint.facts.rank_conditions import RankConditions
 from shardlint.facts.site import Site
+from shardlint.facts.yaml_readers import YamlReaders
 from shardlint.finding import Evidence, Finding, Fix, Span, pack
 from shardlint.fingerprint import fingerprint
 from shardlint.loading import Row, make
@@ -83,6 +84,7 @@ class Analysis:
         environment: Environment | None = None,
         edits: bool = False,
         prefilter: bool = True,
+        python: Callable[[], Iterable[bytes]] | None = None,
         timed: bool = False,
     ) -> None:
         self.rows = rows
@@ -94,6 +96,9 @@ class Analysis:
         self.crashes: list[Crash] = []
         self.seconds: dict[str, float] = {}
         self.facts: dict[str, Stored] = {}
+        self._python_files = python
+        self._readers: YamlReaders | None = None
+        self._asked = False
         self._rules: dict[str, Rule] = {}
 
     def rule(self, row: Row) -> Rule:
@@ -217,6 +222,7 @@ class Analysis:
         from shardlint.configs.document import BrokenDocument, read_document
 
         path, stamp, content, claimed = suspect.path, suspect.stamp, suspect.content, suspect.claimed
+        self._asked = False
         try:
             document = read_document(path, suspect.data, kind=suspect.kind)
         except BrokenDocument as error:
@@ -225,7 +231,15 @@ class Analysis:
         kept = read_suppressions(suspect.kind, document.text, document.comments()).pack()
         findings = [finding for row in suspect.rows for finding in self._clocked(self._config, row, document)]
         packed = tuple(pack(finding) for finding in sorted(findings))
-        return Record(stamp, content, packed, kept, claimed=claimed, pending=self._pending(findings))
+        asked = b"?" if self._asked else b""
+        return Record(stamp, content, packed, kept, claimed=claimed, pending=self._pending(findings), asked=asked)
+
+    def _yaml_readers(self) -> YamlReaders:
+        """What the project does with YAML, worked out when a rule asks; the document is then remembered as asked."""
+        self._asked = True
+        if self._readers is None:
+            self._readers = YamlReaders(self._python_files() if self._python_files is not None else ())
+        return self._readers
 
     def _config(self, row: Row, document: Document) -> list[Finding]:
         from shardlint.configs.site import scalars
@@ -235,7 +249,7 @@ class Analysis:
         assert isinstance(rule.suspects, Scalars)
         try:
             found: list[Finding] = []
-            for scalar in scalars(document, rule.suspects, rule.voice):
+            for scalar in scalars(document, rule.suspects, rule.voice, self._yaml_readers):
                 found += [self._with_edits(finding, rule, scalar) for finding in rule.judge(scalar)]
             return found
         except Exception:

@@ -16,14 +16,14 @@ from shardlint.session import Session
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from shardlint.analysis import Analysis, Crash, Suspect
     from shardlint.changes.git import Git
     from shardlint.discover import Discovery, File
-    from shardlint.program_result import ProgramResult
     from shardlint.loading import Row
+    from shardlint.program_result import ProgramResult
 
 
 _RACE = 2_000_000_000
@@ -149,6 +149,7 @@ class _Run:
         self.layout = b""
         self.analysis: Analysis | None = None
         self.staged_contents: dict[str, bytes | None] = {}
+        self.known: dict[str, File] = {}
         self.outcome = Outcome()
         self.mark = time.perf_counter()
 
@@ -186,6 +187,7 @@ class _Run:
         self._load()
         self._stage("load results")
         reported = {file[0] for file in named.files if file[0] in known}
+        self.known = known
         self._look(known, reported)
         self._stage("files")
         findings = [finding for path in sorted(reported) for finding in self._of(path)]
@@ -263,9 +265,27 @@ class _Run:
             from shardlint.workers import look_at
 
             fresh.update(look_at(self._analysis(), suspects, self._dotted, self.request.jobs))
+        self._look_again(known, fresh)
         if len(fresh) != len(self.records):
             self.dirty = True
         self.records = fresh
+
+    def _look_again(self, known: dict[str, File], fresh: dict[str, Record]) -> None:
+        """Documents that were judged by what the Python files do with them are judged anew when those change."""
+        asked = [path for path, record in fresh.items() if record.asked]
+        if not asked:
+            return
+        python = [fresh[path].content for path in sorted(fresh) if known[path][1] == "python"]
+        digest = cache.digest(b"".join(python))
+        for path in asked:
+            record = fresh[path]
+            if record.asked not in (b"?", digest):
+                suspect = self._analysis().sift(path, known[path][1], record.stamp, self._read(path))
+                record = suspect if isinstance(suspect, Record) else self._analysis().look(suspect)
+                self.dirty = True
+            if record.asked:
+                record.asked = digest
+            fresh[path] = record
 
     def _changed(
         self, path: str, file: File, stamp: tuple[int, int, int], record: Record | None, suspects: list[Suspect]
@@ -313,7 +333,6 @@ class _Run:
     def _analysis(self) -> Analysis:
         if self.analysis is None:
             from shardlint.analysis import Analysis
-
             from shardlint.environment import Environment
 
             environment = Environment.from_plain(self.session.environment)
@@ -324,8 +343,17 @@ class _Run:
                 edits=request.edits,
                 prefilter=request.prefilter,
                 timed=request.timings,
+                python=self._python_files,
             )
         return self.analysis
+
+    def _python_files(self) -> Iterable[bytes]:
+        for path, file in self.known.items():
+            if file[1] == "python":
+                try:
+                    yield self._read(path)
+                except OSError:
+                    continue
 
     def _of(self, path: str) -> list[Finding]:
         return self.records[path].unpacked()

@@ -10,8 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shardlint.record import Record
     from shardlint.loading import Row
+    from shardlint.record import Record
     from shardlint.settings import Settings
 
 

@@ -17,10 +17,11 @@ class Record:
     `stamp`: mtime in nanoseconds, size, inode. `content`: digest of the bytes. `findings`: packed, suppressions not yet
     applied. `suppressions`: packed. `root`: the file can hold a rank test, so program rules start in it. `generated`:
     only rules about generated files speak of it. `pending`: a fix has not been worked out yet. `claimed`: for a
-    document, whether a rule that is on reads its kind.
+    document, whether a rule that is on reads its kind. `asked`: for a document that was judged by what the project's Python
+    files do with it, the digest of those files; empty for all others.
     """
 
-    __slots__ = ("claimed", "content", "findings", "generated", "pending", "root", "stamp", "suppressions")
+    __slots__ = ("asked", "claimed", "content", "findings", "generated", "pending", "root", "stamp", "suppressions")
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class Record:
         generated: bool = False,
         pending: bool = False,
         claimed: bool = True,
+        asked: bytes = b"",
     ) -> None:
         self.stamp = stamp
         self.content = content
@@ -42,6 +44,7 @@ class Record:
         self.generated = generated
         self.pending = pending
         self.claimed = claimed
+        self.asked = asked
 
     def unpacked(self) -> list[Finding]:
         """The findings."""
@@ -58,12 +61,13 @@ class Record:
             self.generated,
             self.pending,
             self.claimed,
+            self.asked,
         )
 
     @classmethod
     def from_plain(cls, plain: Packed) -> Record:
         """The record that `as_plain` gave."""
-        stamp, content, findings, suppressions, root, generated, pending, claimed = plain
+        stamp, content, findings, suppressions, root, generated, pending, claimed, asked = plain
         return cls(
             stamp,
             content,
@@ -73,6 +77,7 @@ class Record:
             generated=generated,
             pending=pending,
             claimed=claimed,
+            asked=asked,
         )
 
     def moved(self, stamp: tuple[int, int, int]) -> Record:

@@ -1,8 +1,8 @@
 """Rule packs: found through the entry point group `shardlint.rules`, checked, turned into rows of plain values.
 
 A row is all that a run needs to know of a rule before it fires; rule modules are imported only on a session miss and
-for files that a rule can fire in. A broken pack is refused as a whole, in one sentence: a linter that goes on without some
-of its rules would call unread code healthy.
+for files that a rule can fire in. A broken pack is refused as a whole, in one sentence: a linter that goes on without
+some of its rules would call unread code healthy.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ from shardlint.catalogue import catalogue
 from shardlint.engine_rules import FAMILY
 from shardlint.errors import PackError, UsageError
 from shardlint.example import Example
-from shardlint.page import Page, engine_pages, page_of
 from shardlint.loading import Row, make
+from shardlint.page import Page, engine_pages, page_of
 from shardlint.registry import GROUP, describe, load_pack, load_rows, pack_rules
 from shardlint.trial import problems_of
 

@@ -15,9 +15,9 @@ from shardlint.example import Example
 from shardlint.facts.program import package_name
 from shardlint.finding import Finding
 from shardlint.fixes import apply_edits
+from shardlint.loading import Row, make
 from shardlint.program_run import run_program
 from shardlint.record import Record
-from shardlint.loading import Row, make
 
 
 class Failed(Exception):
@@ -30,7 +30,8 @@ def findings_of(row: Row, example: Example, *, prefilter: bool = True) -> list[F
     Raises Failed when the rule crashes.
     """
     pins = {name: Version(name, text, "locked", "uv.lock") for name, text in example.versions.items()}
-    analysis = Analysis([row], environment=Environment(pins), edits=True, prefilter=prefilter)
+    python = [text.encode() for path, text in example.files.items() if path.endswith(".py")]
+    analysis = Analysis([row], environment=Environment(pins), edits=True, prefilter=prefilter, python=lambda: python)
     if row["kind"] == "plan":
         from shardlint.plan_run import judge_plan_text
 

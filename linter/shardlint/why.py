@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shardlint.session import Row
+    from shardlint.loading import Row
 
 
 def why(session: Session, place: str, choice: Choice, environ: Mapping[str, str]) -> str:

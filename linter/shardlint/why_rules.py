@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from shardlint.session import Row
+    from shardlint.loading import Row
 
 _OTHERS = {
     "config": "judge documents, not Python files",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shardlint.changes import git as git_module
-from shardlint.changes.git import INDEX, Git
+from shardlint.changes.git import INDEX, Git, blob_name
 from shardlint.errors import GitFailed
 
 from .conftest import Repository
@@ -252,3 +252,29 @@ def test_the_wrapper_imports_nothing_that_a_warm_run_may_not() -> None:
         text=True,
     )
     assert slow & set(done.stdout.split()) == set()
+
+
+def test_attributes_are_asked_for_only_where_a_file_of_them_says_generated(
+    repo: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit(a__py="1\n")
+    git, asked = repo.git, list[str]()
+    monkeypatch.setattr(Git, "attribute", lambda _git, name, _paths: asked.append(name) or {})
+    repo.write(".gitattributes", "*.png binary\n")
+    assert git.generated(["deep/a.py"]) == {}
+    assert asked == []
+    for place in (".gitattributes", "deep/.gitattributes", ".git/info/attributes"):
+        written = repo.write(place, "*.py linguist-generated\n")
+        git.generated(["deep/a.py"])
+        written.unlink()
+    assert asked == ["linguist-generated"] * 3
+
+
+def test_earlier_contents_of_a_file_are_known_by_name(repo: Repository) -> None:
+    first = repo.commit(a__py="1\n")
+    repo.commit(a__py="2\n")
+    repo.commit(b__py="3\n")
+    known = {blob_name(content, 40) for content in (b"1\n", b"2\n")}
+    assert repo.git.earlier_blobs("HEAD", "a.py") == known
+    assert repo.git.earlier_blobs(first, "a.py") == {blob_name(b"1\n", 40)}
+    assert repo.git.earlier_blobs("HEAD", "absent.py") == set()

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from shardlint.changes.git import Git
-from shardlint.changes.states import ChangeSet, blob_name, change_set
+from shardlint.changes.git import blob_name
+from shardlint.changes.states import ChangeSet, change_set
 from shardlint.errors import GitFailed
 
 from .conftest import Repository

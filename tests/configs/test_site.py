@@ -53,11 +53,6 @@ def test_the_keys_of_a_document_are_those_of_every_depth() -> None:
     assert scalar.keys == {"train", "optimizer", "lr", "list", "_target_", "1"}
 
 
-def test_the_siblings_are_the_keys_at_the_top() -> None:
-    (scalar,) = found("train: {lr: 1e-5}\nmodel: {}\n")
-    assert scalar.siblings == ["train", "model"]
-
-
 def test_a_finding_lies_on_the_value_and_names_its_key() -> None:
     (scalar,) = found("train:\n  lr: 1e-5  # slow\n")
     finding = scalar.finding("wrong", help="right")

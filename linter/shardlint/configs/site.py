@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shardlint.configs.document import Document, Place
+from shardlint.facts.yaml_readers import YamlReaders
 from shardlint.finding import Finding, Related, Span
 
 if TYPE_CHECKING:
@@ -17,13 +18,19 @@ if TYPE_CHECKING:
 class Surroundings:
     """What all scalars of a document share, worked out once."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, readers: Callable[[], YamlReaders] | None = None) -> None:
         self.document = document
+        self._readers = readers
 
     @cached_property
     def keys(self) -> frozenset[str]:
         """Every key, at any depth; one that is no string as it is written."""
         return frozenset(step for place in self.document.places() for step in place.path if isinstance(step, str))
+
+    @cached_property
+    def readers(self) -> YamlReaders:
+        """What the project's Python files do with YAML."""
+        return self._readers() if self._readers is not None else YamlReaders(())
 
     @cached_property
     def lines(self) -> list[str]:
@@ -81,9 +88,9 @@ class Scalar:
         return self.surroundings.keys
 
     @property
-    def siblings(self) -> list[str]:
-        """The top-level keys of the document."""
-        return [entry.key.text for root in self.document.roots for entry in root.entries]
+    def readers(self) -> YamlReaders:
+        """What the project's Python files do with YAML. Reads them all on first use: ask it last."""
+        return self.surroundings.readers
 
     def finding(
         self,
@@ -110,14 +117,16 @@ class Scalar:
         )
 
 
-def scalars(document: Document, query: Scalars, voice: Voice) -> Iterator[Scalar]:
+def scalars(
+    document: Document, query: Scalars, voice: Voice, readers: Callable[[], YamlReaders] | None = None
+) -> Iterator[Scalar]:
     """The plain scalars of a document that a query matches. The value of an alias is judged once, at its anchor."""
     import re
 
     if document.kind not in query.kinds:
         return
     pattern = re.compile(query.pattern)
-    surroundings = Surroundings(document)
+    surroundings = Surroundings(document, readers)
     for place in document.places():
         value = place.value
         if (

@@ -198,15 +198,11 @@ class _Comparison:
         return None
 
     def _judge(self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...]) -> Split | None:
-        """Compare two ways from where they part.
-
-        When neither leaves its block, what both still do after it is the same, and cannot make them differ.
-        """
-        leaves = any(block and block[-1][0] == "exit" for block in (yes, no))
+        """Compare two ways from where they part to where they are the same again: that cannot make them differ."""
         common = 0
-        if not leaves:
-            while common < min(len(yes), len(no)) and yes[-1 - common] == no[-1 - common]:
-                common += 1
+        while common < min(len(yes), len(no)) and yes[-1 - common] == no[-1 - common]:
+            common += 1
+        leaves = any(common < len(block) and block[-1 - common][0] == "exit" for block in (yes, no))
         sides: list[_Side] = []
         for expansion, items, after in zip(self.sides, (yes, no), (after_yes, after_no), strict=True):
             cut = len(items) - common
@@ -227,6 +223,7 @@ class _Comparison:
     def _split(
         self, here: _Side, there: _Side, mine: Sequence[Reached], other: Sequence[Reached], *, answer: bool
     ) -> Split:
+        mine, other = _without_end(mine, other)
         place = _common(mine, other)
         first = mine[place]
         ahead = Way(tuple(mine[place:]), bool(here.unknown - there.unknown), first)
@@ -269,6 +266,15 @@ def _unmatched(
         if _common(way, closest) < len(way):
             return way, closest
     return None
+
+
+def _without_end(mine: Sequence[Reached], other: Sequence[Reached]) -> tuple[Sequence[Reached], Sequence[Reached]]:
+    """Both sequences without the very calls that both end in, so that the one told is the one too many."""
+    same = 0
+    while same < min(len(mine), len(other)) and mine[-1 - same].place == other[-1 - same].place:
+        same += 1
+    left, right = mine[: len(mine) - same], other[: len(other) - same]
+    return (left, right) if _common(left, right) < len(left) else (mine, other)
 
 
 def _common(first: Sequence[Reached], second: Sequence[Reached]) -> int:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, research, table
+from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-CHECKPOINTS = Effects(table("checkpoints", of=__name__))
+_COLLECTIVES = Effects(table("collectives", of=__name__))
+_CHECKPOINTS = Effects(table("checkpoints", of=__name__), beside=_COLLECTIVES)
 
 
 class RankGuardedCheckpoint(ProgramRule):
@@ -13,20 +14,22 @@ class RankGuardedCheckpoint(ProgramRule):
     Why is this bad?
     Distributed Checkpoint, DeepSpeed and Accelerate write and read a checkpoint together: every rank contributes its
     shards and waits for the others. When only rank 0 makes the call, it waits for ranks that never come, the others
-    wait in their next collective, and the job stands still until the timeout.
+    wait in their next collective, and the job stands still until the timeout. On two gloo processes the first bad
+    example stands still.
 
     Use instead
     Call it on every rank, and keep only what is truly for one rank (a log line, a `latest` file) behind the guard.
 
     Known limits
-    A call through a name that cannot be resolved is not seen. Where the other ranks make a call that is not known,
-    nothing is reported, and the function is counted as not judged.
+    A call through a name that cannot be resolved is not seen. `get_model_state_dict` and its kin are collectives only
+    with `full_state_dict=True` or `broadcast_from_rank0=True`, which must stand in the call. Where the other ranks make
+    a call that is not known, nothing is reported, and the function is counted as not judged.
     """
 
     severity = "error"
     since = "0.1.0"
-    evidence = research("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html")
-    suspects = Divergence(guard=RANK, effect=CHECKPOINTS)
+    evidence = observation("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html")
+    suspects = Divergence(guard=RANK, effect=_CHECKPOINTS)
     symptoms = (r"Watchdog caught collective operation timeout", r"[Ss]aving checkpoint")
     bad = (
         Bad(
@@ -39,17 +42,67 @@ class RankGuardedCheckpoint(ProgramRule):
                     dcp.save(state, checkpoint_id=path)  # error
             """
         ),
+        Bad(
+            {
+                "train/loop.py": """
+                import os
+                from .save import finish
+
+                def train(state, steps):
+                    main = int(os.environ["RANK"]) == 0
+                    for step in range(steps):
+                        if step % 100 == 0 and main:
+                            finish(state)  # error
+                """,
+                "train/save.py": """
+                from torch.distributed.checkpoint import save as write
+
+                def finish(state):
+                    write(state, checkpoint_id="last")
+                """,
+                "train/__init__.py": "",
+            }
+        ),
+        Bad(
+            """
+            import deepspeed
+
+            def train(args, model, local_rank):
+                engine, _, _, _ = deepspeed.initialize(args=args, model=model)
+                if args.global_rank > 0:
+                    return
+                engine.save_checkpoint(args.out)  # error
+            """
+        ),
     )
     good = (
         Good(
             """
             import torch.distributed as dist
             import torch.distributed.checkpoint as dcp
+            from torch.distributed.checkpoint.state_dict import get_model_state_dict
 
             def save(state, path):
                 dcp.save(state, checkpoint_id=path)
                 if dist.get_rank() == 0:
                     print("saved", path)
+
+            def export(model, path):
+                if dist.get_rank() == 0:
+                    dcp.save(get_model_state_dict(model), checkpoint_id=path, no_dist=True)
+            """
+        ),
+        Good(
+            """
+            import torch
+            from accelerate import Accelerator, DistributedType
+
+            def train(accelerator: Accelerator, model, path):
+                if accelerator.is_main_process or accelerator.distributed_type == DistributedType.DEEPSPEED:
+                    accelerator.save_state(path)
+                if accelerator.is_main_process:
+                    torch.save(model.state_dict(), path)
+                    model.save_checkpoint(path)
             """
         ),
     )
@@ -59,7 +112,7 @@ class RankGuardedCheckpoint(ProgramRule):
         if there.unknown or here.agrees_with(there):
             return
         yield split.finding(
-            f"`{split.effect}` is a collective, but {split.who} reach it; {split.onward}, "
+            f"`{split.call}` saves or loads with all ranks together, but {split.who} reach it; {split.onward}, "
             "and the job waits until the timeout",
             help="call it on every rank, and keep only what is for one rank behind the guard",
         )

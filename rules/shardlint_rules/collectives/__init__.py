@@ -1,0 +1,1 @@
+"""Collectives and the ranks that must meet in them."""

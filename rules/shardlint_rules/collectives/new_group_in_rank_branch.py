@@ -23,8 +23,9 @@ class NewGroupInRankBranch(ProgramRule):
 
     Why is this bad?
     `new_group`, `new_subgroups`, `init_device_mesh` and `DeviceMesh` must be called by every rank of the job in the
-    same order, also by those that will be no members. Ranks that skip the call leave the others waiting in it, or pair
-    their next group with another one. On two gloo processes the bad example stands still.
+    same order, also by those that will be no members. When ranks skip the call, its members wait in it; and later
+    groups are counted differently, so that the next one is paired with another. On two gloo processes the first bad
+    example stands still, and so does the first use of a group that follows a skipped one.
 
     Use instead
     Create all groups on every rank, and choose the one to use afterwards:
@@ -33,7 +34,8 @@ class NewGroupInRankBranch(ProgramRule):
 
     Known limits
     Two arms that create the same number of groups count as balanced, whatever their ranks. A `ranks=` list that is
-    computed from the rank itself is not looked at.
+    computed from the rank itself is not looked at. A mesh of one axis over all ranks makes no group of its own, and
+    is reported all the same.
     """
 
     severity = "error"
@@ -47,7 +49,7 @@ class NewGroupInRankBranch(ProgramRule):
             import torch.distributed as dist
 
             def pair():
-                if dist.get_rank() < 2:
+                if dist.get_rank() == 0:
                     return dist.new_group([0, 1])  # error
                 return None
             """
@@ -59,7 +61,7 @@ class NewGroupInRankBranch(ProgramRule):
 
             def mesh(size):
                 rank = int(os.environ["RANK"])
-                return mesh_of("cuda", (size,)) if rank == 0 else None  # error
+                return mesh_of("cuda", (2, size // 2)) if rank < 4 else None  # error
             """
         ),
         Bad(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shardlint.rule import Bad, Call, Expression, Findings, Good, LocalRule, Site, file_calls, research
+from shardlint.rule import Bad, Call, Expression, Findings, Good, LocalRule, Site, file_calls, observation
 
 # (name, keyword, its position, position of `group`)
 _ROOTED = {
@@ -25,7 +25,8 @@ class SubgroupSrcLocalRank(LocalRule):
 
     Why is this bad?
     `src` and `dst` are global ranks, also when `group=` is given. `src=0` with a group that rank 0 is no member of
-    raises `Global rank 0 is not part of group`; in the group that does hold rank 0 it works, so a small test passes.
+    raises `Global rank 0 is not part of group`, as two gloo processes with a group each show; in the group that does
+    hold rank 0 it works, so a small test passes.
 
     Use instead
     `group_src=0` (or `group_dst=0`), or `src=dist.get_global_rank(group, 0)`.
@@ -37,7 +38,7 @@ class SubgroupSrcLocalRank(LocalRule):
 
     severity = "warning"
     since = "0.1.0"
-    evidence = research("https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast")
+    evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast")
     suspects = Call(*(f"{package}.{name}" for package in _PACKAGES for name in _ROOTED))
     symptoms = (r"Global rank \d+ is not part of group",)
     bad = (

@@ -35,8 +35,8 @@ class YamlFloatIsString(ConfigRule):
     Write the dot and the sign: `1.0e-5`, `1.0e+5`.
 
     Known limits
-    Code that converts the value (`float(config["lr"])`) or reads the file with ruamel.yaml is not seen: confidence is
-    low, and nothing is shown by default, unless the file has the marks of VeOmni's configs, whose loader is known.
+    Confidence is low, and nothing is shown by default, unless the loader is known: by the marks of VeOmni's configs, or
+    because the project imports no other reader than PyYAML, takes the key by name, and never calls `float` on it.
     Keys whose name does not say that they hold a number are not judged, nor are files with the marks of a reader that
     converts (Hydra, OmegaConf, jsonargparse, axolotl, TRL, LLaMA-Factory, ms-swift), nor templates, nor keys in
     capitals (yacs).
@@ -71,6 +71,19 @@ class YamlFloatIsString(ConfigRule):
                 betas: [0.9, 95.0e-2]  # error
                 weight_decay: 0.01
             """,
+        ),
+        Bad(
+            {
+                "sft.yaml": "optim:\n  lr: 2e-5  # error\n  eps: 1.0e-8",
+                "train.py": """
+                import yaml
+                from torch.optim import AdamW
+
+                def build(model, text):
+                    config = yaml.safe_load(text)["optim"]
+                    return AdamW(model.parameters(), lr=config["lr"], eps=config["eps"])
+                """,
+            }
         ),
         Bad(
             """
@@ -129,14 +142,15 @@ class YamlFloatIsString(ConfigRule):
         sweep = {"method", "parameters"} <= keys
         if sweep or keys & _CONVERTING or any(text in scalar.source for text in _CONVERTING_TEXT):
             return
-        known = keys >= _VEOMNI_SECTIONS and len(keys & _VEOMNI) >= 3
+        veomni = keys >= _VEOMNI_SECTIONS and len(keys & _VEOMNI) >= 3
+        certainty = 1.0 if veomni else 0.8 if scalar.readers.keeps_text(scalar.name) else _READER_UNKNOWN
         count = count and 1 <= float(scalar.text) < _LARGEST_COUNT
         better = str(int(float(scalar.text))) if count else _respelt(scalar.text)
         yield scalar.finding(
             f"PyYAML reads `{scalar.text}` as text, not as a number, so `{scalar.pointer}` is a string and fails where "
             "it is compared or computed with",
             help=f"write `{better}`" + ("" if count else ": YAML 1.1 wants a dot before the exponent and a sign in it"),
-            certainty=1.0 if known else _READER_UNKNOWN,
+            certainty=certainty,
             fixable=not count,
         )
 

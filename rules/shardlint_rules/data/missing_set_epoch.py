@@ -13,7 +13,9 @@ _LOADER = Call(
     "torch.utils.data.dataloader.DataLoader",
     "torchdata.stateful_dataloader.StatefulDataLoader",
 )
-_CALLED_FOR_YOU = re.compile(r"set_epoch|\.prepare\(|lightning|Trainer\b|setup_dataloaders|prepare_data_loader")
+_CALLED_FOR_YOU = re.compile(
+    r"^[^#\n]*(set_epoch|\.prepare\(|lightning|Trainer\b|setup_dataloaders|prepare_data_loader)", re.MULTILINE
+)
 _EVALUATION = re.compile(
     r"(^|_|\b)(val|valid|validation|eval|evaluation|test|dev)(_|\b|$|[A-Zls])|[a-z](Val|Eval|Test)"
 )
@@ -49,7 +51,7 @@ class MissingSetEpoch(LocalRule):
             def train(ds, model, step):
                 s = DistributedSampler(ds)  # error
                 dl = DataLoader(ds, sampler=s, num_workers=2)
-                for epoch in range(3):
+                for epoch in range(3):  # no set_epoch
                     for x, y in dl:
                         step(model, x, y)
             """

@@ -7,8 +7,9 @@ import re
 from shardlint.rule import Bad, Call, Expression, Findings, Good, InFileWith, LocalRule, Site, research
 
 _DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
-_DEVICE = Call("torch.cuda.set_device", "torch.cuda.device", "torch.device", "torch.npu.set_device", *_DDP)
-_MOVE = Call("*.to", "*.cuda") & InFileWith(Call("torch.distributed.get_rank"))
+_IN_RANKED_FILE = InFileWith(Call("torch.distributed.get_rank") | Call("torch.distributed.init_process_group"))
+_DEVICE = Call("torch.cuda.set_device", "torch.npu.set_device")
+_OTHERS = Call("torch.cuda.device", "torch.device", *_DDP, "*.to", "*.cuda")
 _ONE_NODE = re.compile(r"\bspawn\(|start_processes\(|MultiProcessTestCase|DTensorTestBase")
 _INDEXED = re.compile(r"cuda:|npu:")
 
@@ -25,14 +26,15 @@ class GlobalRankAsDevice(LocalRule):
 
     Known limits
     Only values that certainly come from the global rank count (`os.environ["RANK"]`, `dist.get_rank()`), no parameter that
-    is merely called `rank`. Moves with `.to(rank)` are seen only in files that call `torch.distributed.get_rank`. Files
-    that start their own processes (`mp.spawn`) run on one node and are not reported, nor are files of tests.
+    is merely called `rank`. Apart from `set_device`, calls are seen only in files that call `get_rank` or
+    `init_process_group` of `torch.distributed`. Files that start their own processes (`mp.spawn`) run on one node and are
+    not reported, nor are files of tests.
     """
 
     severity = "error"
     since = "0.1.0"
     evidence = research("https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables")
-    suspects = _DEVICE | _MOVE
+    suspects = _DEVICE | (_OTHERS & _IN_RANKED_FILE)
     symptoms = (r"CUDA error: invalid device ordinal", r"Duplicate GPU detected")
     bad = (
         Bad(
@@ -66,6 +68,7 @@ class GlobalRankAsDevice(LocalRule):
             def main(model):
                 import torch as t
 
+                t.distributed.init_process_group()
                 me = int(os.getenv("RANK", "0"))
                 name = "cuda:" + str(me)
                 device = t.device(name)  # error
