@@ -113,7 +113,7 @@ def test_a_mistake_of_shardlint_itself_is_no_finding(lint: Lint, monkeypatch: py
     def fail(*_: object) -> None:
         raise RuntimeError("lost")
 
-    monkeypatch.setattr("shardlint.check.open_session", fail)
+    monkeypatch.setattr("shardlint.commands.check.open_session", fail)
 
     answer = lint("check")
 
@@ -125,6 +125,6 @@ def test_an_interrupted_run_has_no_traceback(lint: Lint, monkeypatch: pytest.Mon
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("shardlint.check.open_session", interrupt)
+    monkeypatch.setattr("shardlint.commands.check.open_session", interrupt)
 
     assert (lint("check").code, lint("check").err) == (2, "shardlint: interrupted\n")

@@ -8,7 +8,6 @@ import random
 import re
 import signal
 import sys
-import test as cpython_tests
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ import hypothesis
 import hypothesmith
 import libcst
 import pytest
+import test as cpython_tests
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -301,7 +301,10 @@ DEEP = {
     "comment": "x = 1  # shardlint: ignore[" + "a, " * 50_000 + "]",
     "f-strings": "x = " + "f'{f(rank == 0)}' " * 2_000,
     "matches": "match rank:\n" + "".join(f"    case {n}:\n        f()\n" for n in range(2_000)),
-    "try": "\n".join(" " * n + "try:" for n in range(18)) + "\n" + " " * 18 + "f()\n"
+    "try": "\n".join(" " * n + "try:" for n in range(18))
+    + "\n"
+    + " " * 18
+    + "f()\n"
     + "\n".join(" " * n + "finally: dist.barrier()" for n in range(17, -1, -1)),
     "loops": "\n".join(" " * n + "for i in range(rank):" for n in range(18)) + "\n" + " " * 18 + "break",
     "guards in a row": "def f():\n" + "".join(f"    if rank == {n}:\n        return g()\n" for n in range(300)),

@@ -155,7 +155,10 @@ class Analysis:
         module = Module(path, source.text, tree, dotted=dotted, environment=self.environment)
         findings = [finding for row in suspect.rows for finding in self._clocked(self._local, row, module)]
         if suspect.program:
-            self._rank_facts(path, module)
+            try:
+                self._rank_facts(path, module)
+            except RecursionError as error:
+                findings.append(_syntax_error(path, SyntaxError(f"RecursionError: {error}")))
         packed = tuple(pack(finding) for finding in sorted(findings))
         return Record(stamp, content, packed, kept, root=bool(suspect.program), pending=self._pending(findings))
 

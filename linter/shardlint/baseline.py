@@ -6,14 +6,14 @@ is gone, the fingerprint alone decides, so that a renamed file keeps its entries
 
 from __future__ import annotations
 
-from .errors import BaselineError
+from shardlint.errors import BaselineError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeGuard
 
-    from .finding import Finding
+    from shardlint.finding import Finding
 
 _VERSION = 1
 _FIELDS = ("path", "rule", "fingerprint", "message")
@@ -156,7 +156,7 @@ def write_baseline(path: str, findings: Iterable[Finding]) -> None:
     import json
     import os
 
-    from .atomic import replace_file
+    from shardlint.atomic import replace_file
 
     entries = sorted((one.path, one.rule, one.fingerprint, one.message) for one in findings)
     lines = ",\n".join(["    " + json.dumps(dict(zip(_FIELDS, entry, strict=True))) for entry in entries])

@@ -159,13 +159,13 @@ def _overview() -> str:
 
 
 def _check(parsed: Parsed) -> int:
-    from shardlint.check import check
+    from shardlint.commands.check import check
 
     return check(parsed, sys.stdout, sys.stderr, os.environ)
 
 
 def _explain(parsed: Parsed) -> int:
-    from shardlint.explain import explain
+    from shardlint.commands.explain import explain
     from shardlint.session import open_session
 
     if not parsed.operands:
@@ -175,7 +175,7 @@ def _explain(parsed: Parsed) -> int:
 
 
 def _rules(parsed: Parsed) -> int:
-    from shardlint.rules_command import rules
+    from shardlint.commands.rules import rules
 
     text, code = rules(parsed)
     sys.stdout.write(text)
@@ -183,6 +183,6 @@ def _rules(parsed: Parsed) -> int:
 
 
 def _init(parsed: Parsed) -> int:
-    from shardlint.init_command import init
+    from shardlint.commands.init import init
 
     return init(parsed.flag("yes"), sys.stdin, sys.stdout)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from .errors import GitFailed, UnreadableFile, UsageError
+from shardlint.errors import GitFailed, UnreadableFile, UsageError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 
-from .errors import SettingsError
+from shardlint.errors import SettingsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ def _text(path: str, limit: int) -> str:
 
 
 def _toml(path: str) -> dict[str, Any]:
-    from .settings import parse_toml
+    from shardlint.settings import parse_toml
 
     try:
         return parse_toml(path, _text(path, _LARGEST))

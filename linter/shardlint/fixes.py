@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 
-from .errors import FixRefused, UndecodableSource
-from .source import Source, content_hash, decode
+from shardlint.errors import FixRefused, UndecodableSource
+from shardlint.source import Source, content_hash, decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from .finding import Fix, TextEdit
+    from shardlint.finding import Fix, TextEdit
 
 _BOM = b"\xef\xbb\xbf"
 _PYTHON = (".py", ".pyi")
@@ -117,7 +117,7 @@ def write_fixes(
     """
     result, data, target = _plan(root, path, fixes, expected_hash, refuse)
     if result.after != result.before:
-        from .atomic import replace_file
+        from shardlint.atomic import replace_file
 
         try:
             replace_file(target, data)

@@ -70,6 +70,8 @@ class _Judge:
                 for function in ranked:
                     for split in splits(self.program, path, function, rule.suspects.effect):
                         self._judge(rule, split)
+            except RecursionError:
+                self.not_judged.add((path, "", 1, "its expressions or calls are nested too deeply"))
             except Exception:
                 self.analysis.crashed(row, path)
 

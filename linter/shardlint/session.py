@@ -115,7 +115,8 @@ def _make(directory: str, where: str, environ: Mapping[str, str]) -> Session:
     digest = cache.digest(marshal.dumps((session, _contents(code)), _PLAIN))
     watched = [*located.consulted, *consulted(root, environ, settings.environment), *search_path(), *code]
     stamps = [(path, _stamp(path)) for path in dict.fromkeys(watched)]
-    if not any(stamp is not None and stamp[0] > settled for _, stamp in stamps):
+    fresh = (_stamp(path) for path in located.consulted)
+    if not any(stamp is not None and stamp[0] > settled for stamp in fresh):
         cache.save(where, {"outside": _outside(environ), "stamps": stamps, "session": session, "digest": digest})
     return _open(session, digest)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from .errors import SettingsError
+from shardlint.errors import SettingsError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -398,7 +398,7 @@ def _generated(
 def _compiled(patterns: tuple[str, ...], path: str, key: str) -> Regexes:
     if not patterns:
         return ()
-    from .discover import compile_patterns
+    from shardlint.discover import compile_patterns
 
     try:
         return tuple(compile_patterns(patterns))

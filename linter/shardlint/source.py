@@ -5,7 +5,7 @@ Imports nothing that costs time: only files that changed are decoded, but a comm
 
 from __future__ import annotations
 
-from .errors import UndecodableSource
+from shardlint.errors import UndecodableSource
 
 try:  # the module behind hashlib.blake2b; hashlib itself costs milliseconds because it loads OpenSSL
     from _blake2 import blake2b

@@ -7,16 +7,16 @@ line, ``ignore-file[name]`` hides them in the whole file. A suppression that hid
 
 from __future__ import annotations
 
-from .finding import Evidence, Finding, Fix, Span, TextEdit
-from .fingerprint import fingerprint
+from shardlint.finding import Evidence, Finding, Fix, Span, TextEdit
+from shardlint.fingerprint import fingerprint
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Sequence
     from typing import Any
 
-    from .comments import Comment
-    from .discover import Regexes
+    from shardlint.comments import Comment
+    from shardlint.discover import Regexes
 
     Entry = tuple[str, str, Regexes, str, str]
 
@@ -128,7 +128,7 @@ def read_suppressions(kind: str, text: str, comments: Iterable[tuple[int, str]] 
     """
     if _MARK not in text:
         return Suppressions()
-    from .comments import document_comments, python_comments, shell_comments
+    from shardlint.comments import document_comments, python_comments, shell_comments
 
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
@@ -319,7 +319,7 @@ def settings_hide(finding: Finding, entries: Iterable[Entry]) -> Entry | None:
             continue
         if pointer and (finding.key is None or _steps_of_pointer(pointer) != _steps_of_key(finding.key)):
             continue
-        from .discover import matcher
+        from shardlint.discover import matcher
 
         if matcher(regexes)(finding.path):
             return entry

@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 
 import pytest
@@ -259,7 +259,12 @@ def test_attributes_are_asked_for_only_where_a_file_of_them_says_generated(
 ) -> None:
     repo.commit(a__py="1\n")
     git, asked = repo.git, list[str]()
-    monkeypatch.setattr(Git, "attribute", lambda _git, name, _paths: asked.append(name) or {})
+
+    def attribute(_git: Git, name: str, _paths: Collection[str]) -> dict[str, str]:
+        asked.append(name)
+        return {}
+
+    monkeypatch.setattr(Git, "attribute", attribute)
     repo.write(".gitattributes", "*.png binary\n")
     assert git.generated(["deep/a.py"]) == {}
     assert asked == []

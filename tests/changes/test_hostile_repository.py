@@ -49,6 +49,7 @@ SETTINGS = (
     "pager.diff-tree",
     "pager.ls-files",
     "pager.ls-tree",
+    "pager.rev-list",
     "remote.origin.uploadpack",
     "sequence.editor",
     "trace2.eventTarget",
@@ -65,6 +66,7 @@ COMMANDS = (
     "ls-files",
     "ls-tree",
     "merge-base",
+    "rev-list",
     "rev-parse",
 )
 
@@ -136,6 +138,7 @@ def use_everything(git: Git) -> None:
     assert git.merged_commits() == []
     assert len(git.empty_tree()) == 40
     assert git.generated(["a.py"]) == {"a.py": True}
+    assert len(git.earlier_blobs("HEAD", "a.py")) == 1
 
 
 def test_nothing_that_a_repository_configures_is_run(hostile: Repository, marker: Path) -> None:
@@ -148,7 +151,7 @@ def test_nothing_that_a_repository_configures_is_run(hostile: Repository, marker
     assert "<renamed elsewhere.py from moved.py>" in [str(change) for change in based.changes]
     assert based.paths_after() == (".gitattributes", "a.py", "b.py", "elsewhere.py", "untracked.py")
     assert based.paths_before() == ("a.py", "deleted.py", "moved.py")
-    change_set(git, staged=True, base="main", environ={})
+    assert not change_set(git, staged=True, base="main", environ={}).restores("a.py")
     change_set(git, staged=False, base=None, environ={"PRE_COMMIT_FROM_REF": "main", "PRE_COMMIT_TO_REF": "work"})
     assert not marker.exists(), marker.read_text()
     assert (hostile.root / ".git" / "index").read_bytes() == index

@@ -1,19 +1,20 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 
-from shardlint.changes.git import Git
-from shardlint.changes.git import blob_name
+from shardlint.changes.git import Git, blob_name
+from shardlint.changes.process import communicate
 from shardlint.changes.states import ChangeSet, change_set
 from shardlint.errors import GitFailed
 
 from .conftest import Repository
 
 Make = Callable[[str], Repository]
+Answer = tuple[int, bytes, bytes]
 
 BODY = "".join(f"line_{number} = {number}\n" for number in range(30))
 
@@ -305,3 +306,21 @@ def test_contents_are_named_as_git_names_them(tmp_path: Path, kind: str, length:
     found = Git.at(str(tmp_path))
     assert found is not None
     assert len(found.empty_tree()) == length
+
+
+def test_a_run_without_a_change_costs_one_process(repo: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit(a__py="a = 1\n")
+    git, commands = repo.git, list[str]()
+
+    def counted(program: str, arguments: Sequence[str], environ: Mapping[str, str], data: bytes) -> Answer:
+        commands.append(next(word for word in arguments if word in ("diff-index", "cat-file", "rev-parse", "ls-files")))
+        return communicate(program, arguments, environ, data)
+
+    monkeypatch.setattr("shardlint.changes.git.communicate", counted)
+    assert change_set(git, staged=False, base=None, environ={}).changes == ()
+    assert commands == ["diff-index"]
+    repo.write("a.py", "a = 2\n")
+    repo("add", "a.py")
+    commands.clear()
+    assert len(change_set(git, staged=True, base=None, environ={}).changes) == 1
+    assert commands == ["diff-index", "cat-file", "cat-file"]

@@ -97,7 +97,14 @@ SILENT = {
     "first and last": ["if rank != 0:", "    dist.barrier()", "x()", "if rank == 0:", "    dist.barrier()"],
     "both spellings": ["if x.is_main_process:", "    dist.barrier()", "if rank != 0:", "    dist.barrier()"],
     "balanced early return": ["if rank != 0:", "    dist.barrier()", "    return", "x.y = 1", "dist.barrier()"],
-    "all cases": ["if rank == 0:", "    dist.barrier()", "elif rank == 1:", "    dist.barrier()", "else:", "    dist.barrier()"],
+    "all cases": [
+        "if rank == 0:",
+        "    dist.barrier()",
+        "elif rank == 1:",
+        "    dist.barrier()",
+        "else:",
+        "    dist.barrier()",
+    ],
     "conditional arms": ["if rank == 0 or a:", "    dist.barrier()", "else:", "    dist.barrier()"],
     "or with three": [
         "if a or rank != 0 or b:",
@@ -131,7 +138,13 @@ SILENT = {
     "lambda": ["if rank == 0:", "    y = lambda: dist.barrier()"],
     "definition": ["if rank == 0:", "    def g():", "        dist.barrier()"],
     "sharded loop": ["for i in range(rank, 100, 8):", "    dist.barrier()"],
-    "match in every case": ["match rank:", "    case 0:", "        dist.barrier()", "    case _:", "        dist.barrier()"],
+    "match in every case": [
+        "match rank:",
+        "    case 0:",
+        "        dist.barrier()",
+        "    case _:",
+        "        dist.barrier()",
+    ],
 }
 
 UNKNOWN = {

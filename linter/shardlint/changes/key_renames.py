@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from shardlint.changes.edit import parsed
 from shardlint.changes.states import ChangeSet, FileChange
-from shardlint.facts.key_changes import KeyChange, compare
-from shardlint.facts.key_pattern import HOLE
-from shardlint.facts.key_remaps import handles_rename
-from shardlint.facts.module_tree import module_classes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from shardlint.facts.key_changes import KeyChange
 
 _MODULE_WORDS = (b"Module", b"nn.", b"Layer", b"Model", b"Parameter", b"register_buffer")
 
@@ -45,6 +45,11 @@ def key_renames(file: FileChange, changes: ChangeSet) -> Iterator[KeyChange]:
     before, after = parsed(file.before), parsed(file.after)
     if before is None or after is None:
         return
+    # Costly to import, and most changes touch no module.
+    from shardlint.facts.key_changes import compare
+    from shardlint.facts.key_remaps import handles_rename
+    from shardlint.facts.module_tree import module_classes
+
     renamed = [one for one in compare(module_classes(before), module_classes(after)) if one.kind == "renamed"]
     if not renamed:
         return
@@ -79,6 +84,8 @@ class _Mappings:
 
     def handle(self, old: str, new: str) -> bool:
         """Whether one of the files maps the old key to the new one."""
+        from shardlint.facts.key_remaps import handles_rename
+
         words = _longest_word(old).encode(), _longest_word(new).encode()
         for path in (*self._changed, *self._others):
             content = self._changes.read_after(path)
@@ -140,6 +147,8 @@ def _shared_folders(one: str, other: str) -> int:
 
 def _longest_word(key: str) -> str:
     """The longest piece of a key that every spelling of it has."""
+    from shardlint.facts.key_pattern import HOLE
+
     parts = key.split(".")
     while len(parts) > 1 and (parts[-1].isdigit() or parts[-1] == HOLE):
         parts.pop()

@@ -9,9 +9,12 @@ from shardlint.changes.generated_file import Declared, GeneratedFile, generated_
 from shardlint.changes.key_renames import in_tests, key_renames
 from shardlint.changes.states import ChangeSet, FileChange
 from shardlint.discover import matcher
-from shardlint.facts.key_changes import KeyChange
 from shardlint.finding import Finding, Related, Span
 from shardlint.voice import Voice
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from shardlint.facts.key_changes import KeyChange
 
 
 class Change:

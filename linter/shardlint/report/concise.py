@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .terminal import escaped, line_start
+from shardlint.report.terminal import escaped, line_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .terminal import cells, visible
+from shardlint.report.terminal import cells, visible
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

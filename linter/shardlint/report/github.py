@@ -7,7 +7,7 @@ https://github.com/actions/toolkit.
 
 from __future__ import annotations
 
-from .terminal import escaped
+from shardlint.report.terminal import escaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .terminal import escaped
+from shardlint.report.terminal import escaped
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .frame import one_line, source_frame
-from .terminal import cells, escaped, line_start
+from shardlint.report.frame import one_line, source_frame
+from shardlint.report.terminal import cells, escaped, line_start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,8 +11,7 @@ if TYPE_CHECKING:
     from typing import TextIO
 
     from shardlint.finding import Finding, Fix, Related
-
-    from .summary import Summary
+    from shardlint.report.summary import Summary
 
 _WIDTH = 122
 """Cells of a row: an indentation of two and 120 for the text."""

@@ -12,7 +12,7 @@ class RankGuardedCheckpoint(ProgramRule):
     """Reports a distributed checkpoint call that only some ranks reach.
 
     Why is this bad?
-    Distributed Checkpoint, DeepSpeed and Accelerate write and read a checkpoint together: every rank contributes its
+    Distributed Checkpoint, DeepSpeed and Megatron write and read a checkpoint together: every rank contributes its
     shards and waits for the others. When only rank 0 makes the call, it waits for ranks that never come, the others
     wait in their next collective, and the job stands still until the timeout. On two gloo processes the first bad
     example stands still.
@@ -22,8 +22,9 @@ class RankGuardedCheckpoint(ProgramRule):
 
     Known limits
     A call through a name that cannot be resolved is not seen. `get_model_state_dict` and its kin are collectives only
-    with `full_state_dict=True` or `broadcast_from_rank0=True`, which must stand in the call. Where the other ranks make
-    a call that is not known, nothing is reported, and the function is counted as not judged.
+    with `full_state_dict=True` or `broadcast_from_rank0=True`, which must stand in the call. Accelerate's `save_state`
+    is one only with FSDP or DeepSpeed, which its call does not tell, so it is never reported. Where the other ranks
+    make a call that is not known, nothing is reported, and the function is counted as not judged.
     """
 
     severity = "error"
@@ -95,12 +96,11 @@ class RankGuardedCheckpoint(ProgramRule):
         Good(
             """
             import torch
-            from accelerate import Accelerator, DistributedType
+            from accelerate import Accelerator
 
             def train(accelerator: Accelerator, model, path):
-                if accelerator.is_main_process or accelerator.distributed_type == DistributedType.DEEPSPEED:
-                    accelerator.save_state(path)
                 if accelerator.is_main_process:
+                    accelerator.save_state(path)
                     torch.save(model.state_dict(), path)
                     model.save_checkpoint(path)
             """

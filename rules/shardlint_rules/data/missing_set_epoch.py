@@ -7,14 +7,20 @@ import re
 
 from shardlint.rule import Bad, Call, Expression, Findings, Good, LocalRule, Site, file_calls, observation
 
-_SAMPLER = Call("torch.utils.data.DistributedSampler", "torch.utils.data.distributed.DistributedSampler")
+_SAMPLER = Call(
+    "torch.utils.data.DistributedSampler",
+    "torch.utils.data.distributed.DistributedSampler",
+    "torchdata.stateful_dataloader.sampler.StatefulDistributedSampler",
+)
 _LOADER = Call(
     "torch.utils.data.DataLoader",
     "torch.utils.data.dataloader.DataLoader",
     "torchdata.stateful_dataloader.StatefulDataLoader",
 )
 _CALLED_FOR_YOU = re.compile(
-    r"^[^#\n]*(set_epoch|\.prepare\(|lightning|Trainer\b|setup_dataloaders|prepare_data_loader)", re.MULTILINE
+    r"^[^#\n]*(set_epoch|(accelerator|fabric)\.prepare\(|from accelerate|(from|import) (pytorch_)?lightning"
+    r"|import[^\n]*\bTrainer\b|\bTrainer\(|setup_dataloaders|prepare_data_loader)",
+    re.MULTILINE,
 )
 _EVALUATION = re.compile(
     r"(^|_|\b)(val|valid|validation|eval|evaluation|test|dev)(_|\b|$|[A-Zls])|[a-z](Val|Eval|Test)"
@@ -33,7 +39,8 @@ class MissingSetEpoch(LocalRule):
     Call `sampler.set_epoch(epoch)` at the start of every epoch, before the loader is iterated.
 
     Known limits
-    Sampler, loader and epoch loop must stand in one file. Lightning, the Hugging Face Trainer and Accelerate call
+    Sampler, loader and epoch loop must stand in one file. Where `shuffle` is no constant, the confidence is lower.
+    Lightning, the Hugging Face Trainer and Accelerate call
     `set_epoch` themselves, so a file that uses one of them is not reported, nor is a sampler for evaluation.
     """
 
@@ -134,11 +141,9 @@ class MissingSetEpoch(LocalRule):
 
     def judge(self, site: Site) -> Findings:
         shuffle = site.argument("shuffle", 3)
-        if shuffle is not None and shuffle.literal is not True:
-            return
-        if site.opaque or _CALLED_FOR_YOU.search(site.module.text):
-            return
-        if _EVALUATION.search(site.module.source(site.statement)):
+        ordered = shuffle is not None and shuffle.literal is False
+        text = site.module.source(site.statement)
+        if ordered or site.opaque or _EVALUATION.search(text) or _CALLED_FOR_YOU.search(site.module.text):
             return
         for held in [held for loader in _loaders(site) for held in _held(loader)]:
             if not _EVALUATION.search(held.text) and any(_once_an_epoch(read) for read in held.reads):
@@ -147,6 +152,7 @@ class MissingSetEpoch(LocalRule):
                     "the same batches",
                     help="call `set_epoch(epoch)` on the sampler at the start of every epoch",
                     related=[held.note("the loader that uses it")],
+                    certainty=1.0 if shuffle is None or shuffle.literal is True else 0.6,
                 )
                 return
 
@@ -162,11 +168,25 @@ def _loaders(sampler: Site) -> list[Site]:
 
 
 def _held(loader: Site) -> list[Expression]:
-    """The names that hold a loader, in its own function or where the function that returns it is called."""
-    if not isinstance(loader.statement, ast.Return):
-        return loader.targets
+    """The names that hold a loader: in its own function, and where the function that returns it is called."""
+    found = list(loader.targets)
     made = Call(f"{loader.module.dotted}.{loader.function.name}")
-    return [target for call in file_calls(loader, made) for target in call.targets]
+    for given in [loader, *(read for target in loader.targets for read in target.reads)]:
+        out = given.module.statement(given.ast)
+        if isinstance(out, ast.Return):
+            whole = out.value.elts if isinstance(out.value, ast.Tuple) else [out.value]
+            place = next((number for number, part in enumerate(whole) if part is given.ast), None)
+            targets = [target for call in file_calls(loader, made) for target in call.targets]
+            found += [part for target in targets for part in _part(target, place, len(whole))]
+    return found
+
+
+def _part(target: Expression, place: int | None, count: int) -> list[Expression]:
+    """The part of an assignment target that gets the returned value number `place` of `count`."""
+    parts = target.ast.elts if isinstance(target.ast, ast.Tuple) else [target.ast]
+    if place is None or len(parts) != count:
+        return []
+    return [Expression(target.module, parts[place], target.voice)]
 
 
 def _once_an_epoch(read: Expression) -> bool:

@@ -8,7 +8,7 @@ from shardlint.rule import Bad, Call, Expression, Findings, Good, InFileWith, Lo
 
 _DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
 _IN_RANKED_FILE = InFileWith(Call("torch.distributed.get_rank") | Call("torch.distributed.init_process_group"))
-_DEVICE = Call("torch.cuda.set_device", "torch.npu.set_device")
+_DEVICE = Call("torch.cuda.set_device", "*.set_device")
 _OTHERS = Call("torch.cuda.device", "torch.device", *_DDP, "*.to", "*.cuda")
 _ONE_NODE = re.compile(r"\bspawn\(|start_processes\(|MultiProcessTestCase|DTensorTestBase")
 _INDEXED = re.compile(r"cuda:|npu:")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from shardlint.atomic import replace_file
+from shardlint.commands.initialise import plan_init
 from shardlint.errors import SettingsError
 from shardlint.fixes import unified_diff
-from shardlint.initialise import plan_init
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

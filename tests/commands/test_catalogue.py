@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from shardlint.catalogue import catalogue
+from shardlint.commands.catalogue import catalogue
+from shardlint.commands.page import Page
 from shardlint.example import Bad
 from shardlint.finding import Evidence
-from shardlint.page import Page
 
-from .conftest import Lint
+from ..conftest import Lint
 
 README = Path(__file__).resolve().parent.parent / "rules" / "README.md"
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from shardlint import cli
-from shardlint.init_command import init
+from shardlint.commands.init import init
 
-from .conftest import Lint
+from ..conftest import Lint
 
 
 def run(answer: str, *, yes: bool = False) -> tuple[int, str]:

@@ -9,7 +9,7 @@ import pytest
 
 from shardlint_rules.checkpoint.rank_guarded_checkpoint import RankGuardedCheckpoint
 
-from .conftest import GUARDED, PLAIN, Lint
+from ..conftest import GUARDED, PLAIN, Lint
 
 RATE = """\
 model: {config_path: ./configs/model.json}
@@ -214,7 +214,7 @@ def test_no_color_wins_over_force_color(lint: Lint, monkeypatch: pytest.MonkeyPa
 
 
 def test_show_files_lists_what_would_be_checked_and_judges_nothing(lint: Lint, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shardlint.check.run", None)
+    monkeypatch.setattr("shardlint.commands.check.run", None)
     settings(lint, 'exclude = ["legacy"]\n')
     for path in ("train.py", "legacy/old.py", "conf/sft.yaml", "notes.txt"):
         lint.project.write(path, GUARDED if path.endswith(".py") else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from inspect import cleandoc
 
-from shardlint.engine_rules import FAMILY, PAGES, EngineRule
+from shardlint.commands.engine_rules import FAMILY, PAGES, EngineRule
 from shardlint.example import Example
 from shardlint.finding import Evidence
 from shardlint.loading import Row, make

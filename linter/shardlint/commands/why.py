@@ -6,6 +6,9 @@ import ast
 import os
 
 from shardlint.analysis import parse
+from shardlint.commands.why_conditions import conditions
+from shardlint.commands.why_names import known_calls
+from shardlint.commands.why_rules import rule_lines
 from shardlint.engine import Outcome, Request, run
 from shardlint.environment import Environment
 from shardlint.errors import UndecodableSource, UnreadableFile, UsageError
@@ -15,9 +18,6 @@ from shardlint.selection import Choice, active_rows
 from shardlint.session import Session
 from shardlint.source import decode
 from shardlint.suppress import read_suppressions
-from shardlint.why_conditions import conditions
-from shardlint.why_names import known_calls
-from shardlint.why_rules import rule_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

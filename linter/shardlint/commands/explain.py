@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from textwrap import indent
 
-from shardlint.engine_rules import FAMILY, PAGES
+from shardlint.commands.engine_rules import FAMILY, PAGES
+from shardlint.commands.page import Page, engine_page, nearest, page_of, shown_example
 from shardlint.errors import UsageError
-from shardlint.page import Page, engine_page, nearest, page_of, shown_example
 from shardlint.session import Session
 
 

@@ -11,7 +11,7 @@ from shardlint.rule import unsafe
 from shardlint.session import Session
 from shardlint_rules.config.yaml_float_is_string import YamlFloatIsString
 
-from .conftest import GUARDED, LONG_AGO, Lint
+from ..conftest import GUARDED, LONG_AGO, Lint
 
 RATE = """\
 model: {config_path: ./configs/model.json}
@@ -112,7 +112,7 @@ def test_a_file_that_changed_after_it_was_linted_is_not_written(lint: Lint, monk
         (lint.project.root / "sft.yaml").write_text(RATE + "# mine\n")
         return outcome
 
-    monkeypatch.setattr("shardlint.check.run", meddle)
+    monkeypatch.setattr("shardlint.commands.check.run", meddle)
     lint.project.write("sft.yaml", RATE)
 
     answer = lint("check", "--fix")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
+from shardlint.commands.why_names import calls_on, certainty
 from shardlint.facts.guards import Guard, guards
 from shardlint.facts.module import FUNCTIONS, Module
 from shardlint.facts.rank_tests import RankTest, decorator_test, rank_test
-from shardlint.why_names import calls_on, certainty
 
 
 def conditions(module: Module, statement: ast.stmt, line: int) -> list[str]:

@@ -9,12 +9,12 @@ from importlib import import_module
 from importlib.metadata import entry_points
 
 from shardlint.arguments import Parsed
-from shardlint.catalogue import catalogue
-from shardlint.engine_rules import FAMILY
+from shardlint.commands.catalogue import catalogue
+from shardlint.commands.engine_rules import FAMILY
+from shardlint.commands.page import Page, engine_pages, page_of
 from shardlint.errors import PackError, UsageError
 from shardlint.example import Example
 from shardlint.loading import Row, make
-from shardlint.page import Page, engine_pages, page_of
 from shardlint.registry import GROUP, describe, load_pack, load_rows, pack_rules
 from shardlint.trial import problems_of
 

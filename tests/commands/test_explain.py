@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from shardlint.commands.page import Page, sections, shown_example, wilson
 from shardlint.example import Bad, Good
 from shardlint.finding import Evidence
-from shardlint.page import Page, sections, shown_example, wilson
 from shardlint.selection import ENGINE_RULES
 
-from .conftest import Lint
+from ..conftest import Lint
 
 
 def test_the_page_of_a_rule_holds_all_that_is_known_of_it(lint: Lint) -> None:

@@ -10,7 +10,7 @@ import pytest
 from shardlint.registry import load_rows
 from shardlint.selection import ENGINE_RULES
 
-from .conftest import Lint
+from ..conftest import Lint
 
 
 def test_the_list_holds_every_rule_under_its_family(lint: Lint) -> None:

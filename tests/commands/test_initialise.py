@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from shardlint.commands.initialise import HOOKS_FILE, Edit, plan_init
 from shardlint.errors import SettingsError
-from shardlint.initialise import HOOKS_FILE, Edit, plan_init
 from shardlint.settings import find_settings, load_settings
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 import re
 
-from . import __version__
-from .errors import SettingsError
-from .settings import OWN_FILE, SHARED_FILE, parse_toml
+from shardlint import __version__
+from shardlint.errors import SettingsError
+from shardlint.settings import OWN_FILE, SHARED_FILE, parse_toml
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

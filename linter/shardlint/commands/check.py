@@ -22,12 +22,12 @@ def check(parsed: Parsed, out: TextIO, err: TextIO, environ: Mapping[str, str]) 
     """Run `shardlint check` and give its exit code."""
     session = open_session(os.getcwd(), environ)
     if parsed.flag("show-settings"):
-        from shardlint.settings_view import shown_settings
+        from shardlint.commands.settings_view import shown_settings
 
         out.write(shown_settings(session, _choice(parsed)))
         return 0
     if parsed.one("why") is not None:
-        from shardlint.why import why
+        from shardlint.commands.why import why
 
         out.write(why(session, parsed.one("why") or "", _choice(parsed), environ))
         return 0
@@ -92,7 +92,7 @@ class _Report:
         self._write(findings)
         self._complain()
         if self.parsed.flag("timings"):
-            from shardlint.timings import shown_timings
+            from shardlint.commands.timings import shown_timings
 
             self.err.write(shown_timings(self.outcome))
         return self._code(findings)
@@ -102,14 +102,14 @@ class _Report:
         least = self._least_confidence()
         findings = [finding for finding in self.outcome.findings if finding.confidence >= least]
         if self.parsed.flag("show-unknown"):
-            from shardlint.unknown import not_checked
+            from shardlint.commands.unknown import not_checked
 
             findings = sorted([*findings, *not_checked(self.outcome)])
         return self._without_baseline(findings)
 
     def _fix(self, findings: list[Finding], note: str) -> tuple[list[Finding], str]:
         """Write the fixes, and look again at what was changed, because lines have moved."""
-        from shardlint.fix_command import apply_fixes
+        from shardlint.commands.fix import apply_fixes
 
         fixed = apply_fixes(self.session, self.outcome, findings, self.parsed)
         self.err.write(fixed.note)
@@ -121,7 +121,7 @@ class _Report:
         return self._findings()
 
     def _diff(self) -> int:
-        from shardlint.fix_command import apply_fixes
+        from shardlint.commands.fix import apply_fixes
 
         findings, note = self._findings()
         fixed = apply_fixes(self.session, self.outcome, findings, self.parsed)
@@ -151,7 +151,7 @@ class _Report:
         file = named or (os.path.join(self.session.root, inside) if inside else None)
         if target is None and file is None:
             return findings, ""
-        from shardlint.baseline_command import against_baseline, written_baseline
+        from shardlint.commands.baseline import against_baseline, written_baseline
 
         if target is not None:
             return [], written_baseline(self.parsed, self.outcome, target, findings)

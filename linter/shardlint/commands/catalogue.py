@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shardlint.engine_rules import FAMILY
-from shardlint.page import Page, shown_example
+from shardlint.commands.engine_rules import FAMILY
+from shardlint.commands.page import Page, shown_example
 
 _INTRODUCTION = """\
 # The rules
