@@ -92,7 +92,7 @@ def warm(project: Project) -> Project:
 def test_a_warm_run_imports_nothing_costly(warm: Project, output: str) -> None:
     modules = imported(warm, "--output-format", output)
     assert "shardlint.engine" in modules
-    allowed = ("json", "re", "enum", "collections", "functools") if output == "json" else ()
+    allowed = ("json", "re", "enum", "collections", "functools", "contextlib", "typing") if output == "json" else ()
     assert [name for name in costly(modules) if name.partition(".")[0] not in allowed] == []
 
 
@@ -133,7 +133,7 @@ def test_no_run_imports_torch_or_the_linted_project(warm: Project, tmp_path: Pat
 def test_without_the_results_the_session_table_is_still_used(warm: Project) -> None:
     modules = imported(warm, "--no-cache")
     assert "shardlint.analysis" in modules
-    assert not modules & {"importlib.metadata", "jsonschema", "tomllib", "tomli"}
+    assert not modules & {"importlib.metadata", "jsonschema", "shardlint.registry"}  # a rule may read its TOML table
     before = {path: path.stat().st_mtime_ns for path in warm.cache_files()}
     time.sleep(0.01)
     imported(warm, "--no-cache")

@@ -12,23 +12,56 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from shardlint.access import Imports
+
+
+_LETTERS = frozenset(bytes([code]) for code in range(256) if bytes([code]).isalnum() or code == 95 or code > 127)
+"""Bytes that can be part of an identifier; those above 127 may be, in UTF-8, so they count too."""
+
 
 class Words:
     """The bytes of one file with the answers already given for it."""
 
-    __slots__ = ("_found", "_rank", "data")
+    __slots__ = ("_found", "_imports", "_rank", "data")
 
     def __init__(self, data: bytes) -> None:
         self.data = data
         self._found: dict[str, bool] = {}
         self._rank: bool | None = None
+        self._imports: Imports | None = None
 
-    def has(self, word: str) -> bool:
-        """Whether the file spells `word` anywhere."""
-        answer = self._found.get(word)
+    def has(self, text: str) -> bool:
+        """Whether the file holds `text` anywhere."""
+        answer = self._found.get(text)
         if answer is None:
-            answer = self._found[word] = word.encode() in self.data
+            answer = self._found[text] = text.encode() in self.data
         return answer
+
+    def spells(self, word: str) -> bool:
+        """Whether the file has the identifier `word`, not only a longer one that holds it."""
+        key = " " + word
+        answer = self._found.get(key)
+        if answer is None:
+            answer = self._found[key] = self._alone(word.encode())
+        return answer
+
+    def _alone(self, word: bytes) -> bool:
+        data, length, found = self.data, len(word), self.data.find
+        at = found(word)
+        while at >= 0:
+            end = at + length
+            if data[end : end + 1] not in _LETTERS and (at == 0 or data[at - 1 : at] not in _LETTERS):
+                return True
+            at = found(word, end)
+        return False
+
+    def reaches(self, package: str, members: tuple[str, ...]) -> bool:
+        """Whether the file can take one of `members` from `package`."""
+        if self._imports is None:
+            from shardlint.access import Imports
+
+            self._imports = Imports(self.data)
+        return self._imports.reach(package, members)
 
     def rank(self) -> bool:
         """Whether the file can hold a rank test."""
@@ -43,12 +76,22 @@ class Words:
 
 
 def passes(needs: tuple[Any, ...], words: Words) -> bool:
-    """Whether a file meets what a query needs."""
+    """Whether a file meets what a query needs. Plain loops: this runs for every rule on every file."""
     kind = needs[0]
     if kind == "word":
-        return words.has(needs[1])
+        return words.spells(needs[1])
     if kind == "all":
-        return all(passes(part, words) for part in needs[1:])
+        for part in needs[1:]:
+            if not passes(part, words):
+                return False
+        return True
     if kind == "any":
-        return any(passes(part, words) for part in needs[1:])
+        for part in needs[1:]:
+            if passes(part, words):
+                return True
+        return False
+    if kind == "text":
+        return words.has(needs[1])
+    if kind == "reach":
+        return words.reaches(needs[1], needs[2])
     return words.rank()

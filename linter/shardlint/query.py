@@ -6,12 +6,13 @@ A query says two things: `needs`, the words without which no file can match (the
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from shardlint.facts.effects import Effects
 
 Needs = tuple[object, ...]
-"""A condition on the bytes of a file: ("word", w) | ("all", needs, ...) | ("any", needs, ...) | ("rank",)."""
+"""A condition on the bytes of a file: ("word", identifier) | ("text", t) | ("all", needs, ...) | ("any", needs, ...) | ("rank",)
+| ("reach", package, members): a member is taken from the package under some name."""
 
 RANK = "rank"
 """The guard of a `Divergence`: a condition that differs between ranks."""
@@ -127,7 +128,7 @@ class Scalars(Query):
         self.extra = tuple(words)
 
     def needs(self) -> Needs:
-        return ("any", *(("word", word) for word in self.extra)) if self.extra else ("all",)
+        return ("any", *(("text", text) for text in self.extra)) if self.extra else ("all",)
 
 
 class ChangedFiles(Query):
@@ -149,14 +150,32 @@ class PlanEntries(Query):
 
 
 def _dotted(names: Iterable[str]) -> Needs:
-    """A dotted name can only be resolved in a file that spells each of its parts somewhere."""
-    groups: dict[str, set[str]] = {}
+    """A dotted name can only be resolved in a file that spells each of its parts and takes the last from its package.
+
+    Packages share their first parts, so the needs are a tree: a file without `torch` is let go by one look.
+    """
+    tree: dict[str, dict[str, object]] = {}
+    members: dict[str, set[str]] = {}
     for name in names:
         package, _, last = name.rpartition(".")
-        groups.setdefault(package, set()).add(last)
+        members.setdefault(package, set()).add(last)
+        branch: dict[str, object] = tree  # type: ignore[assignment]  # a tree of any depth
+        for part in package.split("."):
+            inner = branch.setdefault(part, {})
+            assert isinstance(inner, dict)
+            branch = inner
+    return _branch("", tree, members)
+
+
+def _branch(package: str, tree: Mapping[str, object], members: Mapping[str, set[str]]) -> Needs:
     choices: list[Needs] = []
-    for package, lasts in sorted(groups.items()):
-        parts = [part for part in package.split(".") if part and part not in ("builtins", "*")]
-        ends: Needs = ("any", *(("word", last) for last in sorted(lasts)))
-        choices.append(("all", *(("word", part) for part in parts), ends))
-    return ("any", *choices)
+    taken = members.get(package)
+    if taken:
+        ends: Needs = ("any", *(("word", member) for member in sorted(taken)))
+        known = package not in ("", "*", "builtins")
+        choices.append(("all", ends, ("reach", package, tuple(sorted(taken)))) if known else ends)
+    for part, inner in sorted(tree.items()):
+        assert isinstance(inner, dict)
+        below = _branch(f"{package}.{part}" if package else part, inner, members)
+        choices.append(below if part in ("", "*", "builtins") else ("all", ("word", part), below))
+    return choices[0] if len(choices) == 1 else ("any", *choices)

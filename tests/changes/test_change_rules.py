@@ -21,6 +21,7 @@ HEADER = """\
 #  Based on: hub=={version}
 
 """
+UNNAMED = "# AUTO-GENERATED FILE - DO NOT EDIT\n"
 CODE = """\
 import math
 import os
@@ -247,10 +248,10 @@ def test_settings_call_a_file_generated(repo: Repository, check: Check) -> None:
 def test_attributes_call_a_python_file_generated_or_not(repo: Repository, check: Check) -> None:
     repo.write(".gitattributes", "gen.py linguist-generated\nhand.py -linguist-generated\n*.lock linguist-generated\n")
     repo.write("gen.py", "A = 1\n")
-    repo.write("hand.py", generated())
+    repo.write("hand.py", UNNAMED + "A = 1\n")
     repo.write("a.lock", "1\n")
     repo.commit()
-    for path, content in (("gen.py", "A = 2\n"), ("hand.py", generated(EDITED)), ("a.lock", "2\n")):
+    for path, content in (("gen.py", "A = 2\n"), ("hand.py", UNNAMED + "A = 2\n"), ("a.lock", "2\n")):
         repo.write(path, content)
         repo("add", path)
         assert check() == ([("generated-file-edited", "gen.py", 1)] if path == "gen.py" else [])
@@ -324,3 +325,50 @@ def test_the_first_commit_and_an_unchanged_index_are_silent(repo: Repository, ch
 @pytest.mark.usefixtures("patched")
 def test_an_unknown_base_is_refused(check: Check) -> None:
     assert check("--base", "nowhere", code=2) == []
+
+
+def test_settings_hide_an_edit_of_a_generated_file(patched: Repository, check: Check) -> None:
+    patched.write("pyproject.toml", '[tool.shardlint.per-file-ignores]\n"models/**" = ["generated-file-edited"]\n')
+    patched.commit()
+    stage(patched, generated=generated(EDITED))
+    assert check() == []
+
+
+@pytest.mark.parametrize(
+    ("along", "found"),
+    [("docs/a.md", True), ("tables/b.py", True), ("ops.yaml", False), ("pkg/a.py", False)],
+    ids=["a document", "another generated file", "data", "code"],
+)
+def test_where_no_source_is_known_any_other_code_or_data_can_be_it(
+    repo: Repository, check: Check, along: str, found: bool
+) -> None:
+    head = UNNAMED if along.startswith("tables/") else ""
+    repo.write("tables/a.py", UNNAMED + "A = 1\n")
+    repo.write(along, head + "# one\n")
+    repo.commit()
+    repo.write("tables/a.py", UNNAMED + "A = 2\n")
+    repo.write(along, head + "# two\n")
+    repo("add", "--all")
+    assert check() == ([("generated-file-edited", "tables/a.py", 2)] if found else [])
+
+
+def test_a_changed_generator_explains_what_it_writes(patched: Repository, check: Check) -> None:
+    patched.write("tools/patchgen/emit.py", "spaces = 4\n")
+    stage(patched, generated=generated(EDITED))
+    assert check() == []
+
+
+def test_a_rename_in_a_generated_file_and_one_from_a_merged_branch_are_silent(repo: Repository, check: Check) -> None:
+    repo.write("gen.py", UNNAMED + MODEL.format(key="wq"))
+    repo.write("model.py", MODEL.format(key="wq"))
+    repo.commit()
+    repo("checkout", "--quiet", "-b", "other")
+    repo.write("model.py", MODEL.format(key="q_proj"))
+    repo.commit()
+    repo("checkout", "--quiet", "main")
+    repo.write("a.py", "a = 1\n")
+    repo.commit()
+    repo("merge", "--no-commit", "--no-ff", "other")
+    repo.write("gen.py", UNNAMED + MODEL.format(key="q_proj"))
+    repo("add", "--all")
+    assert check() == []

@@ -12,7 +12,7 @@ from shardlint.finding import Evidence
 
 from ..conftest import Lint
 
-README = Path(__file__).resolve().parent.parent / "rules" / "README.md"
+README = Path(__file__).resolve().parents[2] / "rules" / "README.md"
 
 
 def page(name: str, family: str, text: str = "Reports it.") -> Page:

@@ -9,6 +9,7 @@ import pytest
 
 from shardlint.facts.module import Module
 from shardlint.syntax import nodes
+from shardlint.syntax.nodes import call_node, code
 
 
 def first_call(source: str) -> tuple[Module, ast.Call]:
@@ -23,12 +24,12 @@ def first_call(source: str) -> tuple[Module, ast.Call]:
 )
 def test_a_node_is_written_back_as_it_was(text: str) -> None:
     module, call = first_call(f"if x:\n    y = [{text}]" if "\n" not in text else text)
-    assert nodes.code(nodes.call_node(module, call)) == text
+    assert code(call_node(module, call)) == text
 
 
 def test_what_libcst_parses_is_counted() -> None:
-    before = nodes.parsed_bytes
-    nodes.call_node(*first_call("f(a)"))
+    before: int = nodes.parsed_bytes
+    call_node(*first_call("f(a)"))
     assert nodes.parsed_bytes == before + 4
 
 
@@ -36,4 +37,4 @@ def test_a_place_that_holds_no_call_is_named() -> None:
     module, call = first_call("f(a)\n")
     call.col_offset, call.end_col_offset = 2, 3
     with pytest.raises(ValueError, match=r"x\.py:1: the text of a call cannot be found: 'a'"):
-        nodes.call_node(module, call)
+        call_node(module, call)

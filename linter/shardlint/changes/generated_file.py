@@ -20,7 +20,7 @@ _NO_HEADER = Header(0, "", "", ())
 _PINS = ("pyproject.toml", "setup.py", "setup.cfg", "uv.lock", "poetry.lock", "pdm.lock", "pixi.lock", "pixi.toml")
 """Files with the versions of other packages, beside ``requirements*.txt`` and ``environment*.yml``."""
 
-_GENERATORS = frozenset(("codegen", "gen", "generate", "generator", "generators", "patchgen", "template", "templates"))
+_GENERATORS = frozenset(("codegen", "gen", "generate", "generator", "generators", "patchgen"))
 """Words in the paths of programs that write files, for headers that do not name theirs."""
 
 _NO_SOURCES = (".md", ".rst", ".txt", ".lock", ".ipynb", ".svg", ".png")

@@ -53,8 +53,10 @@ def _off(session: Session, row: Row) -> str:
 def missing(needs: tuple[Any, ...], words: Words) -> str:
     """The words that a file lacks for a query to match in it."""
     kind = needs[0]
-    if kind == "word":
+    if kind in ("word", "text"):
         return f"`{needs[1]}`"
+    if kind == "reach":
+        return f"a use of `{needs[1]}`"
     if kind == "all":
         return " and ".join(dict.fromkeys(missing(part, words) for part in needs[1:] if not passes(part, words)))
     if kind == "any":

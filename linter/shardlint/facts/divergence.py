@@ -8,6 +8,7 @@ divergence. A broadcast in both arms is none, nor is a barrier that comes first 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,8 +21,16 @@ from shardlint.facts.trace import Trace
 _HALVES = ("__enter__", "__exit__", "__aenter__", "__aexit__")
 """Two methods that always run as a pair: what one does on some ranks, the other does on the rest."""
 
+_STOP: Item = ("exit", "raise")
+"""An error, or an end of the process: the launcher ends the others, too."""
+
 _GONE: Item = ("exit", "gone")
 """Stands after an `if` whose arms both leave: what follows was compared with the arms."""
+
+_PARALLEL = re.compile(
+    r"parallel|mesh|(?:^|[._(])(?:tp|dp|pp|cp|sp|ep|mp|fsdp|ddp|ulysses|data|tensor|model|shard|replicate)_?(?:group|pg)"
+)
+"""Groups whose members all take the same way through the code, by their names."""
 
 Items = tuple[Item, ...]
 Rest = tuple[Items, bool]
@@ -199,6 +208,8 @@ class _Comparison:
 
     def _judge(self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...]) -> Split | None:
         """Compare two ways from where they part to where they are the same again: that cannot make them differ."""
+        if any(block[-1:] == (_STOP,) for block in (yes, no)):
+            return None
         common = 0
         while common < min(len(yes), len(no)) and yes[-1 - common] == no[-1 - common]:
             common += 1
@@ -245,14 +256,18 @@ class _Comparison:
         return before[-1] if before else self.written[0]
 
     def _touched(self, effect: Effect) -> bool:
-        """Whether the test can part the members of the group that the collective runs on."""
+        """Whether the test can part the members of the group that the collective runs on.
+
+        A group of its own (with processes outside of the job, of the first ranks of each node) may well be used by one
+        rank; the groups of the usual kinds of parallelism are not.
+        """
         if effect.group is None:
             return True
         if any(guard.group is not None and guard.group == effect.group for guard in self.written):
             return True
         guard = self.written[0]
         one_process = guard.kind == "flag" or (guard.kind == "global" and self.key.rpartition(" == ")[2].isdigit())
-        return one_process and guard.certainty > BY_NAME
+        return one_process and guard.certainty > BY_NAME and _PARALLEL.search(effect.written) is not None
 
 
 def _unmatched(

@@ -29,10 +29,11 @@ Entry = dict[str, object]
 class Effect:
     """One call that is a collective: what it is called, in which group (None: the world), where, and how sure.
 
-    `open` says that an argument which is not known decides whether the call is a collective at all.
+    `written` is the group as the call writes it. `open` says that an argument which is not known decides whether the
+    call is a collective at all.
     """
 
-    __slots__ = ("certainty", "group", "name", "open", "path", "span", "text")
+    __slots__ = ("certainty", "group", "name", "open", "path", "span", "text", "written")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Effect:
         span: tuple[int, int, int, int],
         certainty: float,
         open: bool = False,
+        written: str = "",
     ) -> None:
         self.name = name
         self.text = text
@@ -51,6 +53,7 @@ class Effect:
         self.span = span
         self.certainty = certainty
         self.open = open
+        self.written = written or group or ""
 
     def matches(self, other: Effect) -> bool:
         """Whether two ranks meet in these calls: the same operation and group; positions and tensors may differ."""
@@ -58,13 +61,15 @@ class Effect:
             return False
         return self.group == other.group or ANY_GROUP in (self.group, other.group)
 
-    def in_group(self, group: str | None) -> Effect:
-        """The same call in another group."""
-        return Effect(self.name, self.text, group, self.path, self.span, self.certainty, self.open)
+    def in_any_group(self) -> Effect:
+        """The same call as another function sees it, where the name of its group says nothing."""
+        if self.group is None:
+            return self
+        return Effect(self.name, self.text, ANY_GROUP, self.path, self.span, self.certainty, self.open, self.written)
 
     def opened(self) -> Effect:
         """The same call, of which it is not known whether it is a collective."""
-        return Effect(self.name, self.text, self.group, self.path, self.span, self.certainty, True)
+        return Effect(self.name, self.text, self.group, self.path, self.span, self.certainty, True, self.written)
 
 
 class Effects:
@@ -94,7 +99,8 @@ class Effects:
             taken = _taken(entry, given)
             if taken is False:
                 return None
-            return Effect(key, text, _group(entry, given), path, span, sure, open=taken is None)
+            written = "mesh" if entry.get("mesh") else ""
+            return Effect(key, text, _group(entry, given), path, span, sure, taken is None, written)
         return None
 
     def _key(self, name: str, certainty: float) -> tuple[str | None, float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shardlint.facts.effects import ANY_GROUP, Effect, Effects
+from shardlint.facts.effects import Effect, Effects
 from shardlint.facts.job_tests import in_a_job
 from shardlint.facts.program import Program
 from shardlint.facts.trace import QUIET, Step, Trace
@@ -145,11 +145,7 @@ class Expansion:
             return [], any(reached or unknown for reached, unknown in answers) or len(targets) < len(step[1])
         inner, unknown = self._function(targets.pop(), depth)
         hop = Hop(path, step[3], step[4])
-        return [Reached(self._outside(found.effect), (hop, *found.hops)) for found in inner], unknown
-
-    def _outside(self, effect: Effect) -> Effect:
-        """A group is named in the words of its own function: in another one it may be any."""
-        return effect if effect.group is None else effect.in_group(ANY_GROUP)
+        return [Reached(found.effect.in_any_group(), (hop, *found.hops)) for found in inner], unknown
 
     def _open(self, names: tuple[str, ...]) -> bool:
         """Whether a call that leads to no function of the project may be a collective."""

@@ -78,9 +78,8 @@ def _alias_words(module: Module, words: frozenset[str]) -> set[str]:
 
 def _aliases(module: Module) -> dict[str, set[str]]:
     """For each word the names that something spelled with it is bound to."""
-    kept = module.memo.get("aliases")
-    if isinstance(kept, dict):
-        return kept
+    if module.aliases is not None:
+        return module.aliases
     known: dict[str, set[str]] = {}
     for scope in module.scopes.values():
         for name, bindings in scope.bindings.items():
@@ -93,7 +92,7 @@ def _aliases(module: Module) -> dict[str, set[str]]:
             if isinstance(target, ast.Attribute):
                 for source in _sources(None, node.value):
                     known.setdefault(source, set()).add(target.attr)
-    module.memo["aliases"] = known
+    module.aliases = known
     return known
 
 

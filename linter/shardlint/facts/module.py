@@ -111,6 +111,12 @@ class Module:
         self.kept: list[ast.Assign | ast.AnnAssign] = []
         """Assignments to attributes: `self.model = ...`."""
         self.memo: dict[object, object] = {}
+        # Answers of `names` and `matching`, each computed once on demand.
+        self.bindings: dict[ast.AST, tuple[list[Binding], bool]] = {}
+        self.definitions: dict[str, FunctionNode | ast.ClassDef] | None = None
+        self.aliases: dict[str, set[str]] | None = None
+        self.own_values: dict[ast.ClassDef, dict[str, list[ast.expr]]] | None = None
+        self.self_values: dict[ast.ClassDef, dict[str, list[ast.expr]]] = {}
         _Walk(self).run()
 
     @cached_property

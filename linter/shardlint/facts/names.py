@@ -100,14 +100,13 @@ def bindings_at(module: Module, node: ast.Name) -> tuple[list[Binding], bool] | 
 
     In its own function the order of statements decides; a name of an outer scope may hold any of its bindings.
     """
-    known = module.memo.get(("bindings", node))
-    if isinstance(known, tuple):
+    known = module.bindings.get(node)
+    if known is not None:
         return known
     found = lookup(module, node.id, node)
     if found is None:
         return None
-    answer = _reaching(module, node, *found)
-    module.memo["bindings", node] = answer
+    answer = module.bindings[node] = _reaching(module, node, *found)
     return answer
 
 
@@ -252,15 +251,13 @@ def self_values(module: Module, owner: ast.ClassDef, attribute: str) -> list[ast
 
 
 def _self_table(module: Module, owner: ast.ClassDef) -> dict[str, list[ast.expr]]:
-    tables = module.memo.get("self")
-    if not isinstance(tables, dict):
-        tables = module.memo["self"] = _own_tables(module)
-    done = module.memo.get(("self", owner))
-    if isinstance(done, dict):
+    done = module.self_values.get(owner)
+    if done is not None:
         return done
-    own: dict[str, list[ast.expr]] = tables.get(owner, {})
+    if module.own_values is None:
+        module.own_values = _own_tables(module)
     # Kept before the bases are asked: a class that derives from itself must not go round.
-    module.memo["self", owner] = own
+    own = module.self_values[owner] = module.own_values.get(owner, {})
     table = {name: list(values) for name, values in own.items()}
     for base in owner.bases:
         for name in resolve(module, base).names:
@@ -268,7 +265,7 @@ def _self_table(module: Module, owner: ast.ClassDef) -> dict[str, list[ast.expr]
             if isinstance(local, ast.ClassDef) and local is not owner:
                 for attribute, values in _self_table(module, local).items():
                     table.setdefault(attribute, []).extend(values)
-    module.memo["self", owner] = table
+    module.self_values[owner] = table
     return table
 
 
@@ -308,11 +305,8 @@ def local_definition(module: Module, name: str) -> FunctionNode | ast.ClassDef |
     """The function or class of this file that a dotted name means, if it means one."""
     if not name.startswith(module.dotted + "."):
         return None
-    table = module.memo.get("definitions")
-    if not isinstance(table, dict):
+    if module.definitions is None:
         nodes = [node for node in module.scopes if isinstance(node, (*FUNCTIONS, ast.ClassDef))]
         # Of two definitions of one name the last is the one that stays.
-        table = {module.qualified(node): node for node in sorted(nodes, key=lambda node: node.lineno)}
-        module.memo["definitions"] = table
-    found = table.get(name[len(module.dotted) + 1 :])
-    return found if isinstance(found, (*FUNCTIONS, ast.ClassDef)) else None
+        module.definitions = {module.qualified(node): node for node in sorted(nodes, key=lambda node: node.lineno)}
+    return module.definitions.get(name[len(module.dotted) + 1 :])

@@ -80,7 +80,7 @@ class Flow:
         if found:
             return found
         seen: set[tuple[Node, Place]] = set()
-        stack: list[tuple[Node, Place]] = [(at, start) for at in self.before.get(start, ())]
+        stack: list[tuple[Node, Place]] = [(at, start) for at in self._entries(start)]
         while stack:
             at, following = edge = stack.pop()
             if edge in seen:
@@ -95,6 +95,13 @@ class Flow:
                 stack.extend((earlier, at) for earlier in self.before.get(at, ()))
         kept = [binding for binding in found if binding.kind != "delete"]
         return kept or [binding for binding in bindings if binding.kind == "annotation"]
+
+    def _entries(self, place: Place) -> list[Node]:
+        """Where a place is entered from. The iterable of a `for` is read once, so not from inside of the loop."""
+        before = self.before.get(place, [])
+        if not isinstance(place, (ast.For, ast.AsyncFor)):
+            return before
+        return [at for at in before if at is None or place not in self.module.ancestors(at)]
 
     def _place(self, node: ast.AST) -> Place:
         """The node of the graph that runs `node`: a handler and a `case` are places of their own."""

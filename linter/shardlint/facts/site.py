@@ -129,16 +129,10 @@ class Expression:
         key, word = identity(self.module, self.ast), self.last_name
         if key is None or not word:
             return []
-        found: list[Expression] = []
-        for node in ast.walk(self.module.tree):
-            if (
-                isinstance(node, (ast.Name, ast.Attribute))
-                and isinstance(node.ctx, ast.Load)
-                and last_part(node) == word
-            ):
-                if identity(self.module, node) == key:
-                    found.append(Expression(self.module, node, self.voice))
-        return found
+        names = [node for node in ast.walk(self.module.tree) if isinstance(node, (ast.Name, ast.Attribute))]
+        same = [node for node in names if isinstance(node.ctx, ast.Load) and last_part(node) == word]
+        found = [Expression(self.module, node, self.voice) for node in same if identity(self.module, node) == key]
+        return sorted(found, key=lambda read: (read.span.line, read.span.column))
 
     @property
     def loops(self) -> list[ast.For | ast.AsyncFor | ast.While]:

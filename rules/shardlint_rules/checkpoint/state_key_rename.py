@@ -38,10 +38,11 @@ class StateKeyRename(ChangeRule):
     module, `_checkpoint_conversion_mapping` in transformers, a table of renames in the code that loads.
 
     Known limits
-    Only classes that both states of a file have under one name, and renames that the text of the file proves; a key
-    that is only removed is not reported. A mapping is looked for in the file, in the files that changed along and in
-    200 others of the package; one that lies elsewhere or is built at run time is not seen. Whether any checkpoint
-    with the old names is still needed is not known. Tests and generated files are left out.
+    Only classes that both states of a file have under one name, and renames that the text of the file proves: a key
+    that is only removed is not reported, and a module that its config builds (`config.wq.build()`) is not seen. A
+    mapping is looked for in the file, in the files that changed along and in 200 others of the package; one that lies
+    elsewhere or is built at run time is not seen, and one that maps the same names of another model counts. Whether
+    any checkpoint with the old names is still needed is not known. Tests and generated files are left out.
     """
 
     severity = "warning"

@@ -22,7 +22,7 @@ class RankGuardedCollective(ProgramRule):
     Known limits
     A call through a name that cannot be resolved is not seen. Where the other ranks make a call that is not known,
     nothing is reported, and the function is counted as not judged. A collective in a group is reported only when the
-    test picks one process, or a rank of that very group.
+    test asks for the rank in that very group, or picks one process and the group is named after a kind of parallelism.
     """
 
     severity = "error"

@@ -33,10 +33,12 @@ class SubgroupSrcLocalRank(LocalRule):
 
     Known limits
     Whether a group is the whole job is told by its name and by how it is made in the same file; a group that always
-    holds the literal rank, as a group of the first node does, is reported.
+    holds the literal rank, as a group of the first node does, or one that spans the job, is reported. That is why the
+    rule is off unless selected by name.
     """
 
     severity = "warning"
+    preview = True
     since = "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast")
     suspects = Call(*(f"{package}.{name}" for package in _PACKAGES for name in _ROOTED))

@@ -25,10 +25,10 @@ class GlobalRankAsDevice(LocalRule):
     `int(os.environ["LOCAL_RANK"])`, which the launcher sets for every process.
 
     Known limits
-    Only values that certainly come from the global rank count (`os.environ["RANK"]`, `dist.get_rank()`), no parameter that
-    is merely called `rank`. Apart from `set_device`, calls are seen only in files that call `get_rank` or
-    `init_process_group` of `torch.distributed`. Files that start their own processes (`mp.spawn`) run on one node and are
-    not reported, nor are files of tests.
+    Only values that certainly come from the global rank count (`os.environ["RANK"]`, `dist.get_rank()`), no parameter
+    that is merely called `rank`. Apart from `set_device`, calls are seen only in files that call `get_rank` or
+    `init_process_group` of `torch.distributed`. Files that start their own processes (`mp.spawn`) run on one node and
+    are not reported, nor are files of tests.
     """
 
     severity = "error"
@@ -100,6 +100,13 @@ class GlobalRankAsDevice(LocalRule):
             def tensor(device):
                 return torch.tensor(dist.get_rank()).to(device)
 
+            def either():
+                if "RANK" in os.environ:
+                    number = int(os.environ["RANK"])
+                if "LOCAL_RANK" in os.environ:
+                    number = int(os.environ["LOCAL_RANK"])
+                torch.cuda.set_device(number)
+
             def on_cpu():
                 return torch.device("cpu", index=0), torch.ones(1).to(dtype=torch.float32)
             """
@@ -120,13 +127,13 @@ class GlobalRankAsDevice(LocalRule):
 
     def judge(self, site: Site) -> Findings:
         given = _index(site)
-        if given is None or _ONE_NODE.search(site.module.text) or _is_test(site.module.path):
+        if not given or _ONE_NODE.search(site.module.text) or _is_test(site.module.path):
             return
         for value in given:
             if _global(value):
                 yield site.finding(
-                    f"`{site.called}` takes the global rank `{value.text}` as the index of a device: on the second node "
-                    "there is no device with that index, and the job ends with `invalid device ordinal`",
+                    f"`{site.called}` takes the global rank `{value.text}` as the index of a device: on the second "
+                    "node there is no device with that index, and the job ends with `invalid device ordinal`",
                     help='use the rank on the node, `int(os.environ["LOCAL_RANK"])`',
                     certainty=value.rank.certainty if value.rank else None,
                 )
@@ -152,6 +159,8 @@ def _index(site: Site) -> list[Expression]:
 def _global(value: Expression) -> bool:
     """Whether an expression is the global rank itself: of a remainder or a difference the facts say so in the label."""
     rank = value.rank
+    if any(one.rank is not None and one.rank.kind != "global" for one in value.values):
+        return False
     return rank is not None and rank.kind == "global" and rank.label == "global rank" and rank.certainty > 0.6
 
 

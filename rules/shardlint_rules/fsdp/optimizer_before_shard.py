@@ -47,9 +47,9 @@ class OptimizerBeforeShard(LocalRule):
     Shard the model first, then build the optimizer from the parameters of the sharded model.
 
     Known limits
-    Optimizer and sharding must stand in one function, on a name that is followed there. An optimizer that is built again
-    after the sharding, or whose parameters are exchanged by a helper, is taken to be healthy. `FSDP(...,
-    use_orig_params=True)` keeps the parameters, so it is not reported; the same holds when that argument is not constant.
+    Optimizer and sharding must stand in one function, on a name that is followed there. Nothing is reported where
+    another optimizer is built after the sharding. `FSDP(..., use_orig_params=True)` keeps the parameters, so it is not
+    reported; the same holds when that argument is no constant.
     """
 
     severity = "error"

@@ -15,7 +15,6 @@ _SCALERS = (
     "torch.distributed.fsdp.sharded_grad_scaler.ShardedGradScaler",
 )
 _STEP = Method(_SCALERS, "step", named=("scaler", "grad_scaler", "amp_scaler", "loss_scaler", "gradscaler", "_scaler"))
-_UNSCALE = Call("*.unscale_", "*.unscale", "*.unscale_grads", "*.unscale_gradients")
 _CLIP = Call(
     *(
         f"torch.nn.utils.{module}{name}"
@@ -25,7 +24,7 @@ _CLIP = Call(
     "*.clip_grad_norm_",
     "*.clip_grad_value_",
 )
-_UNSCALES_ITSELF = ("accelerator", "fabric", "trainer", "strategy", "engine", "plugin", "_accelerator")
+_UNSCALES_ITSELF = ("self", "accelerator", "_accelerator", "fabric", "trainer", "strategy", "engine", "plugin")
 _PRECISION = re.compile(r"scaler|amp|16|half|mixed|precision", re.IGNORECASE)
 
 
@@ -33,13 +32,13 @@ class ClipBeforeUnscale(LocalRule):
     """Reports gradients that are clipped while they are still multiplied by the loss scale.
 
     Why is this bad?
-    With fp16 the loss is multiplied by a scale, 65536 at first, and so are the gradients until `scaler.unscale_` divides
-    them again. Clipped before that, they are cut to the limit and then divided by the scale: each step is tens of
-    thousands of times too small. No error is raised; the learning rate seems to have no effect.
+    With fp16 the loss is multiplied by a scale, 65536 at first, and so are the gradients until `scaler.unscale_`
+    divides them again. Clipped before that, they are cut to the limit and then divided by the scale: each step is tens
+    of thousands of times too small. No error is raised; the learning rate seems to have no effect.
 
     Use instead
-    Call `scaler.unscale_(optimizer)` after the last backward of the step and before clipping. `scaler.step` knows that it
-    was done.
+    Call `scaler.unscale_(optimizer)` after the last backward of the step and before clipping. `scaler.step` knows that
+    it was done.
 
     Known limits
     Clipping and `scaler.step` must stand in one function. Where any `unscale_` may run before the clipping in the same
@@ -151,6 +150,11 @@ class ClipBeforeUnscale(LocalRule):
                 clip_grad_norm_(model.parameters(), 1.0)
                 scaler.step(opt)
 
+            def helper(model, opt, scaler, unscale_gradients):
+                unscale_gradients(scaler, opt)
+                clip_grad_norm_(model.parameters(), 1.0)
+                scaler.step(opt)
+
             def wrapped(model, opt, accelerator, scaler):
                 accelerator.clip_grad_norm_(model.parameters(), 1.0)
                 scaler.step(opt)
@@ -164,8 +168,9 @@ class ClipBeforeUnscale(LocalRule):
         step = _step(site)
         if step is None or step.receiver is None:
             return
-        unscales = site.function.calls(_UNSCALE)
-        if any(unscale.reaches_in_round(site) for unscale in unscales) or _disabled(step):
+        unscales = _unscales(site)
+        flow = site.function.flow
+        if _disabled(step) or any(flow.between(unscale, site.ast, site.loops) for unscale in unscales):
             return
         scaler = step.receiver.text
         yield site.finding(
@@ -191,6 +196,12 @@ def _step(clip: Site) -> Site | None:
         if clip.reaches_in_round(step) and not any(_PRECISION.search(clip.module.source(at.test)) for at in own):
             return step
     return None
+
+
+def _unscales(clip: Site) -> list[ast.Call]:
+    """The calls of its function that may unscale, helpers included: their name says so."""
+    calls = [call for word, found in clip.module.calls.items() if "unscale" in word for call in found]
+    return [call for call in calls if clip.module.function(call) is clip.function.ast]
 
 
 def _disabled(step: Site) -> bool:

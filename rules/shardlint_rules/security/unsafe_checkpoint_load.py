@@ -22,9 +22,9 @@ class UnsafeCheckpointLoad(LocalRule):
 
     Use instead
     `weights_only=True`. Where the file holds a few classes of your own, name them with
-    `torch.serialization.safe_globals([...])`; keep settings and random states as tensors or JSON. The fix is offered only
-    where the loaded value goes straight into `load_state_dict` of a torch module or optimizer, whose state dict holds
-    nothing else than tensors and plain containers.
+    `torch.serialization.safe_globals([...])`; keep settings and random states as tensors or JSON. The fix is offered
+    only where the loaded value goes straight into `load_state_dict` of a torch module or optimizer, whose state dict
+    holds nothing else than tensors and plain containers.
 
     Known limits
     A missing argument is not reported, since the default is safe from torch 2.6 on; which older versions the project

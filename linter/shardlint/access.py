@@ -1,0 +1,89 @@
+"""Whether a file can reach a member of a package, from its text: by an import of it, or through a name of the package.
+
+The second step of the prefilter. Words alone let a file pass that says `torch`, `distributed` and `gather` for three
+different things; here `gather` must be taken from `torch.distributed` somewhere, under whatever name. All ways in which
+`facts.names` resolves a name are covered, so this is an over-approximation too.
+"""
+
+from __future__ import annotations
+
+import re
+
+_AS = re.compile(rb"([\w.]+)[ \t]+as[ \t]+(\w+)")
+_HANDED_ON = (b"= ", b"=", b"else ", b"or ", b"and ", b"getattr(", b"(", b"return ")
+_NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
+
+
+class Imports:
+    """The import statements of one file: (module, what is taken from it) for `from`, the rest of the line for `import`."""
+
+    __slots__ = ("data", "plain", "taken")
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.taken: list[tuple[bytes, bytes]] = []
+        self.plain: list[bytes] = []
+        at = data.find(b"import")
+        while at >= 0:
+            start = data.rfind(b"\n", 0, at) + 1
+            head = data[start:at].strip()
+            end = self._end(at)
+            if head.startswith(b"from ") or b" from " in head or b";from " in head:
+                module = head.rpartition(b"from ")[2].replace(b" ", b"").replace(b"\t", b"")
+                self.taken.append((module, data[at + 6 : end]))
+            elif not head or head.endswith((b";", b":")):
+                self.plain.append(data[at + 6 : end])
+            at = data.find(b"import", at + 6)
+
+    def _end(self, at: int) -> int:
+        """The end of the statement: of the line, of what its parenthesis holds, or of its continued lines."""
+        data = self.data
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        if b"(" in data[at:end]:
+            closed = data.find(b")", at)
+            while closed >= 0 and b"#" in data[data.rfind(b"\n", 0, closed) + 1 : closed]:
+                closed = data.find(b")", closed + 1)
+            return len(data) if closed < 0 else closed
+        while data[at:end].rstrip().endswith(b"\\"):
+            following = data.find(b"\n", end + 1)
+            end = len(data) if following < 0 else following
+        return end
+
+    def reach(self, package: str, members: tuple[str, ...]) -> bool:
+        """Whether one of `members` can be taken from `package`."""
+        dotted, (parent, _, last) = package.encode(), package.encode().rpartition(b".")
+        wanted = [member.encode() for member in members]
+        names = {last}
+        for module, clause in self.taken:
+            if module == dotted and (b"*" in clause or any(member in clause for member in wanted)):
+                return True
+            if module == parent or module.startswith(b"."):
+                names.update(new for old, new in _AS.findall(clause) if old == last)
+        for clause in self.plain:
+            names.update(new for old, new in _AS.findall(clause) if old == dotted)
+        return any(self._through(name, wanted) for name in names) or b"import_module" in self.data
+
+    def _through(self, name: bytes, members: list[bytes]) -> bool:
+        """Whether a member is taken from `name`, or `name` itself is handed on to another name."""
+        data = self.data
+        for member in members:
+            at = data.find(b"." + member)
+            while at >= 0:
+                before = data[max(at - 120, 0) : at].rstrip(b" \t\r\n\\")
+                if before.endswith(name) and (len(before) == len(name) or before[-len(name) - 1] not in _NAME_BYTES):
+                    return True
+                at = data.find(b"." + member, at + 1)
+        for lead in _HANDED_ON:
+            at = data.find(lead + name)
+            while at >= 0:
+                end = at + len(lead) + len(name)
+                following = data[end : end + 1]
+                if following != b"." and (not following or following[0] not in _NAME_BYTES) and self._given(lead, end):
+                    return True
+                at = data.find(lead + name, end)
+        return False
+
+    def _given(self, lead: bytes, end: int) -> bool:
+        """A name in parentheses is handed on only in a conditional or a chain of `or`."""
+        return lead != b"(" or self.data[end : end + 4].lstrip().startswith((b"if", b"or", b"an"))
