@@ -114,7 +114,8 @@ class Analysis:
         marked = b"shardlint:" in data
         if kind == "python":
             if generated_header(data) is not None:
-                return Record(stamp, content, generated=True)
+                kept = read_suppressions(kind, data.decode("utf-8", "replace")).pack() if marked else ()
+                return Record(stamp, content, suppressions=kept, generated=True)
             words = Words(data)
             local = tuple(r for r in self.rows if r["kind"] == "local" and self._passes(r, words))
             program = tuple(r for r in self.rows if r["kind"] == "program" and self._passes(r, words))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from shardlint.analysis import Analysis
     from shardlint.changes.generated_file import Declared
     from shardlint.changes.git import Git
-    from shardlint.changes.states import ChangeSet
+    from shardlint.changes.states import ChangeSet, FileChange
     from shardlint.finding import Finding
     from shardlint.loading import Row
 
@@ -37,9 +37,21 @@ def run_changes(
         GitFailed: the states cannot be read.
     """
     changes = change_set(git, staged=staged, base=base, environ=environ)
-    if not changes.changes:
+    concerned = [row for row in rows if any(_concerns(row, file, changes, generated) for file in changes.changes)]
+    if not concerned:
         return []
-    return judge_changes(rows, analysis(), changes, generated)
+    return judge_changes(concerned, analysis(), changes, generated)
+
+
+def _concerns(row: Row, file: FileChange, changes: ChangeSet, generated: Sequence[Declared]) -> bool:
+    """Whether a rule can fire on a changed file, told without the rule: most commits import none."""
+    if not file.path.endswith(row["suffixes"] or ("",)):
+        return False
+    if not row["generated"]:
+        return True
+    from shardlint.changes.generated_file import declaration, generated_file
+
+    return generated_file(file, changes, declaration(file.path, generated)) is not None
 
 
 def judge_changes(

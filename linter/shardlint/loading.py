@@ -10,7 +10,8 @@ from shardlint.rule import Rule
 from shardlint.voice import Voice
 
 Row = dict[str, Any]
-"""name, family, pack, module, kind, severity, since, evidence, confidence, fix, preview, needs, words, generated."""
+"""name, family, pack, module, kind, severity, since, evidence, confidence, fix, preview; from its query: needs, words of effects,
+documents, suffixes, generated."""
 
 
 def make(row: Row) -> Rule:

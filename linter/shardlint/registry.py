@@ -21,7 +21,7 @@ from shardlint.errors import PackError
 from shardlint.example import MARK, Bad, Example, Good
 from shardlint.finding import SEVERITIES, Evidence
 from shardlint.loading import Row
-from shardlint.query import Divergence, Query, Scalars
+from shardlint.query import ChangedFiles, Divergence, Query, Scalars
 from shardlint.rule import KINDS, ChangeRule, ConfigRule, FixSafety, LocalRule, PlanRule, ProgramRule, Rule
 from shardlint.selection import ENGINE_RULES
 from shardlint.voice import CEILINGS, UNPROVED
@@ -270,6 +270,8 @@ def describe(rule: type[Rule], pack: str) -> Row:
         "needs": rule.suspects.needs(),
         "words": tuple(sorted(words)),
         "documents": tuple(sorted(kinds)),
+        "generated": isinstance(rule.suspects, ChangedFiles) and rule.suspects.generated,
+        "suffixes": rule.suspects.suffixes if isinstance(rule.suspects, ChangedFiles) else (),
     }
 
 

@@ -35,14 +35,19 @@ if TYPE_CHECKING:
     from shardlint.changes.site import Change
     from shardlint.configs.site import Scalar
     from shardlint.facts.divergent import Divergent
+    from shardlint.facts.origins import Origin, origin
+    from shardlint.facts.samples import Keys
     from shardlint.finding import Severity
     from shardlint.runtime.plan import Plan
 
 _ON_DEMAND = {
     "Change": "shardlint.changes.site",
     "Divergent": "shardlint.facts.divergent",
+    "Keys": "shardlint.facts.samples",
+    "Origin": "shardlint.facts.origins",
     "Plan": "shardlint.runtime.plan",
     "Scalar": "shardlint.configs.site",
+    "origin": "shardlint.facts.origins",
 }
 """What only one kind of rule is handed. Imported when such a rule asks: a run of local rules needs none of it."""
 
@@ -210,8 +215,10 @@ __all__ = [
     "InFileWith",
     "InFunctionWith",
     "Iterator",
+    "Keys",
     "LocalRule",
     "Method",
+    "Origin",
     "Plan",
     "PlanEntries",
     "PlanRule",
@@ -227,6 +234,7 @@ __all__ = [
     "file_calls",
     "inference",
     "observation",
+    "origin",
     "research",
     "safe",
     "table",

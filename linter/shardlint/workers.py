@@ -33,9 +33,9 @@ def look_at(
     children = [_start(analysis, share, dotted) for share in shares[1:]]
     records = {suspect.path: analysis.look(suspect, dotted(suspect.path)) for suspect in shares[0]}
     for (process, pipe), share in zip(children, shares[1:], strict=True):
-        answer = _answer(process, pipe)
+        answer = _answer(process, pipe) if process else None
         if answer is None:
-            # A worker that died (out of memory, killed) must not lose files: its share is done here.
+            # A worker that died or never started (out of memory, killed) must not lose files: its share is done here.
             records.update((suspect.path, analysis.look(suspect, dotted(suspect.path))) for suspect in share)
             continue
         plain, facts, crashes, seconds = answer
@@ -59,8 +59,14 @@ def _shares(suspects: Iterable[Suspect], count: int) -> list[list[Suspect]]:
 
 
 def _start(analysis: Analysis, share: list[Suspect], dotted: Callable[[str], str]) -> tuple[int, int]:
+    """The process id of a worker, 0 when none can be started, and the end of the pipe to read from."""
     reading, writing = os.pipe()
-    process = os.fork()
+    try:
+        process = os.fork()
+    except OSError:
+        os.close(reading)
+        os.close(writing)
+        return 0, -1
     if process:
         os.close(writing)
         return process, reading

@@ -8,9 +8,12 @@ import pytest
 
 from shardlint.analysis import parse
 from shardlint.facts.divergence import Split, splits
+from shardlint.facts.divergent import Divergent
 from shardlint.facts.effects import Effects
 from shardlint.facts.module import Module
 from shardlint.facts.program import Program, package_name
+from shardlint.finding import Evidence
+from shardlint.voice import Voice
 
 EFFECTS = Effects(
     {
@@ -340,3 +343,40 @@ def test_collective_beside_the_table_is_followed_but_not_told() -> None:
     assert split.there.next is not None
     assert split.there.next.effect.name == "torch.distributed.barrier"
     assert splits(program, "main.py", "g", effects) == []
+
+
+def test_finding_has_the_guard_and_the_chain_of_calls() -> None:
+    lib = "import inner\ndef sync():\n    inner.wait()\n"
+    inner = "import torch.distributed as dist\ndef wait():\n    dist.barrier()\n"
+    lines = ["if rank != 0:", "    return", "sync()"]
+    (split,) = found(CALLS + body(*lines), lib=lib, inner=inner)
+    divergent = Divergent(split, Voice("rule", "family", "error", Evidence("observation"), 0.9), "    sync()")
+    finding = divergent.finding("message", help="help")
+    assert (divergent.call, divergent.effect) == ("sync", "dist.barrier")
+    assert divergent.who == "only ranks where `rank != 0` is false"
+    assert divergent.onward == "the others never do"
+    assert [(place.path, place.line, place.message) for place in finding.related] == [
+        ("main.py", 8, "the ranks part at `rank != 0`"),
+        ("lib.py", 3, "which calls `inner.wait`"),
+        ("inner.py", 3, "which issues `dist.barrier`"),
+    ]
+    assert (finding.path, finding.span.line, finding.confidence) == ("main.py", 10, 0.9)
+
+
+def test_onward_names_the_place_where_the_others_wait() -> None:
+    (split,) = found(body("if rank == 0:", "    dist.all_reduce(x)", "dist.barrier()"))
+    divergent = Divergent(split, Voice("rule", "family", "error", Evidence("observation"), 0.9), "")
+    assert divergent.onward == "the others go on to `dist.barrier` (main.py:8)"
+
+
+def test_call_that_is_too_many_is_told_and_not_the_common_end() -> None:
+    lines = ["if rank == 0:", "    dist.barrier()", "for i in x:", "    dist.barrier()", "return x"]
+    (split,) = found(body(*lines))
+    assert split.first.effect.span[0] == 7
+
+
+def test_ways_that_grow_beyond_reason_are_unknown() -> None:
+    lines = ["if rank == 0:"]
+    for number in range(8):
+        lines += [f"    if a[{number}]:", "        dist.barrier()" if number % 2 else "        dist.all_reduce(x)"]
+    assert all(split.here.unknown for split in found(body(*lines)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from shardlint.changes.edit import parsed
@@ -102,6 +102,11 @@ class GeneratedFile:
         return frozenset(
             path for source in self.sources for path in _imported(source, self._changes.read_after(source))
         )
+
+
+def declaration(path: str, settings: Sequence[Declared]) -> Declared | None:
+    """The entry of the `generated` settings that a path matches."""
+    return next((entry for entry in settings if matcher(entry[1])(path)), None)
 
 
 def generated_file(file: FileChange, changes: ChangeSet, declared: Declared | None) -> GeneratedFile | None:

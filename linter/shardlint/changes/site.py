@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shardlint.changes.edit import first_changed_line, same_code
-from shardlint.changes.generated_file import Declared, GeneratedFile, generated_file
+from shardlint.changes.generated_file import Declared, GeneratedFile, declaration, generated_file
 from shardlint.changes.key_renames import in_tests, key_renames
 from shardlint.changes.states import ChangeSet, FileChange
-from shardlint.discover import matcher
 from shardlint.finding import Finding, Related, Span
 from shardlint.voice import Voice
 
@@ -51,7 +50,7 @@ class Change:
     def generated(self) -> GeneratedFile | None:
         """What is known of a file that a generator writes; None for any other, and for a new or deleted one."""
         if self._generated is None:
-            declared = next((entry for entry in self._declared if matcher(entry[1])(self.path)), None)
+            declared = declaration(self.path, self._declared)
             self._generated = (generated_file(self.file, self.changes, declared),)
         return self._generated[0]
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shardlint.facts.effects import Effect, Effects
-from shardlint.facts.expansion import Expansion, Hop, Item, Path, Place, Reached, alike, known_arm
+from shardlint.facts.expansion import Expansion, Hop, Item, Path, Place, Reached, alike, following, known_arm
 from shardlint.facts.names import BY_NAME
 from shardlint.facts.program import Program
 from shardlint.facts.trace import Trace
@@ -157,11 +157,10 @@ class _Side:
         found = [Path()]
         for block, loop_end in ((self.apart, False), *(self.rest if onward else ())):
             if loop_end:
-                found = [Path(p.reached, "" if p.leaves in ("break", "continue") else p.leaves) for p in found]
+                found = [way.outside() for way in found]
             if all(way.leaves for way in found):
                 continue
-            options = self.expansion.paths(block, self.path, self.unknown)
-            found = [way.then(option) for way in found for option in (options if not way.leaves else options[:1])]
+            found = following(found, self.expansion.paths(block, self.path, self.unknown))
         return [way for way in found if way.leaves != "raise"]
 
 

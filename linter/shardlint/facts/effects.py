@@ -15,6 +15,7 @@ Other keys of an entry (`why`, `reference`) are for people.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from shardlint.facts.names import BY_NAME
 from shardlint.facts.trace import OPAQUE, Step
@@ -118,18 +119,28 @@ def _expanded(table: Mapping[str, Mapping[str, object]]) -> dict[str, Entry]:
     found: dict[str, Entry] = {}
     for name, entry in table.items():
         packages = entry.get("in")
-        if isinstance(packages, list):
-            found.update({f"{package}.{name}": dict(entry) for package in packages})
-        else:
+        if packages is None:
             found[name] = dict(entry)
+        else:
+            found.update({f"{package}.{name}": dict(entry) for package in _each(packages)})
     return found
+
+
+def _each(value: Any) -> list[str]:
+    """The names in a list of the table."""
+    return [str(item) for item in value]
+
+
+def _pairs(value: Any) -> list[tuple[int | str, object]]:
+    """Argument -> value of an inline table; none when the entry has no such table."""
+    return [(place, value[place]) for place in value or ()]
 
 
 def _taken(entry: Entry, given: Given) -> bool | None:
     """Whether the arguments make the call a collective; None when that cannot be told."""
-    unless, when = entry.get("unless"), entry.get("when")
+    when = _pairs(entry.get("when"))
     answer: bool | None = True
-    for place, value in unless.items() if isinstance(unless, dict) else ():
+    for place, value in _pairs(entry.get("unless")):
         if place in given:
             _, known, constant = given[place]
             if known and constant == value:
@@ -138,8 +149,8 @@ def _taken(entry: Entry, given: Given) -> bool | None:
                 answer = None
         elif OPAQUE in given:
             answer = None
-    if isinstance(when, dict):
-        return answer if any(p in given and str(text) in given[p][0] for p, text in when.items()) else False
+    if when:
+        return answer if any(place in given and str(text) in given[place][0] for place, text in when) else False
     return answer
 
 

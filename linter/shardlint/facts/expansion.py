@@ -20,6 +20,7 @@ Item = tuple[Any, ...]
 
 _DEPTH = 40
 _MOST = 32
+_NONE: frozenset[tuple[str, bool]] = frozenset()
 
 
 class Hop:
@@ -51,17 +52,35 @@ class Reached:
 
 
 class Path:
-    """One way through a piece of code: the collectives in order, and how it leaves (empty: it runs to the end)."""
+    """One way through a piece of code: the collectives in order, and how it leaves (empty: it runs to the end).
 
-    __slots__ = ("leaves", "reached")
+    `taken` holds the plain conditions that it took, with their answers.
+    """
 
-    def __init__(self, reached: tuple[Reached, ...] = (), leaves: str = "") -> None:
+    __slots__ = ("leaves", "reached", "taken")
+
+    def __init__(
+        self, reached: tuple[Reached, ...] = (), leaves: str = "", taken: frozenset[tuple[str, bool]] = _NONE
+    ) -> None:
         self.reached = reached
         self.leaves = leaves
+        self.taken = taken
 
-    def then(self, other: Path) -> Path:
-        """This way, and the other one after it unless this one has left."""
-        return self if self.leaves else Path(self.reached + other.reached, other.leaves)
+    def then(self, other: Path) -> Path | None:
+        """This way, and the other one after it unless this one has left; None when one contradicts the other."""
+        if self.leaves:
+            return self
+        if any((text, not answer) in self.taken for text, answer in other.taken):
+            return None
+        return Path(self.reached + other.reached, other.leaves, self.taken | other.taken)
+
+    def under(self, text: str, answer: bool) -> Path:
+        """This way, under a condition. One that calls something may answer differently the next time."""
+        return self if not text or "(" in text else Path(self.reached, self.leaves, self.taken | {(text, answer)})
+
+    def outside(self) -> Path:
+        """This way as the end of a loop body: the loop may go on, and its conditions may change."""
+        return Path(self.reached, "" if self.leaves in ("break", "continue") else self.leaves)
 
 
 def alike(first: Sequence[Reached], second: Sequence[Reached]) -> bool:
@@ -69,10 +88,20 @@ def alike(first: Sequence[Reached], second: Sequence[Reached]) -> bool:
     return len(first) == len(second) and all(a.effect.matches(b.effect) for a, b in zip(first, second, strict=True))
 
 
+def following(ways: list[Path], options: list[Path]) -> list[Path]:
+    """Each way with each option after it, without those that contradict themselves."""
+    return _distinct([joint for way in ways for option in options if (joint := way.then(option)) is not None])
+
+
 def _distinct(paths: list[Path]) -> list[Path]:
+    """The paths that differ in what they issue; of those that do not, what their conditions have in common is kept."""
     kept: list[Path] = []
     for path in paths:
-        if not any(path.leaves == other.leaves and alike(path.reached, other.reached) for other in kept):
+        for place, other in enumerate(kept):
+            if path.leaves == other.leaves and alike(path.reached, other.reached):
+                kept[place] = Path(other.reached, other.leaves, other.taken & path.taken)
+                break
+        else:
             kept.append(path)
     return kept
 
@@ -104,7 +133,7 @@ class Expansion:
             options = self._options(item, path, unknown)
             if len(options) == 1 and not options[0].reached and not options[0].leaves:
                 continue
-            found = _distinct([way.then(option) for way in found for option in options])
+            found = following(found, options)
             if len(found) > _MOST:
                 unknown.add(item[1] if item[0] in ("if", "loop") else item[1][3])
                 found = found[:_MOST]
@@ -120,10 +149,10 @@ class Expansion:
         if kind == "exit":
             return [Path((), item[1])]
         if kind == "if":
-            return _distinct([*self.paths(item[3], path, unknown), *self.paths(item[4], path, unknown)])
+            then = [way.under(item[2], True) for way in self.paths(item[3], path, unknown)]
+            return _distinct([*then, *(way.under(item[2], False) for way in self.paths(item[4], path, unknown))])
         if kind == "loop":
-            inside = self.paths(item[2], path, unknown)
-            ways = [Path(p.reached, "" if p.leaves in ("break", "continue") else p.leaves) for p in inside]
+            ways = [way.outside() for way in self.paths(item[2], path, unknown)]
             return _distinct(ways if any(not way.leaves for way in ways) else [*ways, Path()])
         unknown.add(item[1])
         return [Path()]

@@ -118,13 +118,8 @@ def _reaching(module: Module, node: ast.Name, scope: Scope, bindings: list[Bindi
         statement = module.statement(node)
         written = [binding for binding in bindings if module.statement(binding.node) is statement]
         return (written, False) if written else (bindings, True)
-    here = [binding for binding in bindings if module.function(binding.node) is scope.node or binding.kind == "param"]
-    # Another function may have bound the name (`global`, `nonlocal`) before or after this place.
-    elsewhere = [binding for binding in bindings if binding not in here]
-    reaching = flow(module, scope.node).reaching(node, here)
-    if reaching:
-        return [*reaching, *elsewhere], False
-    return bindings, True
+    reaching = flow(module, scope.node).reaching(node, bindings)
+    return (reaching, False) if reaching else (bindings, True)
 
 
 def _name(module: Module, node: ast.Name, depth: int) -> Resolved:

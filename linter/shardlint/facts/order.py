@@ -25,6 +25,7 @@ class Flow:
         self.before: dict[Place, list[Node]] = {}
         self.abrupt: dict[Place, set[Node]] = {}
         """The first statement of a `finally` -> where an exception or `return`, which goes on after it, enters from."""
+        self.bound: dict[str, _Bound] = {}
         _Builder(self).run()
 
     def reaches(self, first: ast.AST, second: ast.AST) -> bool:
@@ -69,16 +70,18 @@ class Flow:
 
         A way on which nothing binds the name ends in an error at run time, so it adds no value, unless the name is a
         parameter. A bare annotation binds nothing; it is returned only when nothing else is.
+
+        Args:
+            bindings: all bindings of the name in the scope of this function; the same list for each of its reads.
         """
-        by_place: dict[ast.AST, list[Binding]] = {}
-        parameters = [binding for binding in bindings if binding.kind == "param"]
-        for binding in bindings:
-            if binding.kind not in ("param", "annotation"):
-                by_place.setdefault(self._place(binding.place), []).append(binding)
-        start = self._place(use)
-        found = _earlier_in_statement(by_place.get(start, []), use)
-        if found:
-            return found
+        if use.id not in self.bound:
+            self.bound[use.id] = _Bound(self, bindings)
+        bound = self.bound[use.id]
+        start = self.place(use)
+        inside = _earlier_in_statement(bound.at.get(start, []), use)
+        if inside:
+            return inside
+        found: dict[Binding, None] = {}
         seen: set[tuple[Node, Place]] = set()
         stack: list[tuple[Node, Place]] = [(at, start) for at in self._entries(start)]
         while stack:
@@ -87,14 +90,14 @@ class Flow:
                 continue
             seen.add(edge)
             if at is None:
-                found += [binding for binding in parameters if binding not in found]
+                found.update(dict.fromkeys(bound.parameters))
                 continue
-            here = _bound_on_the_way(by_place.get(at, ()), at, following)
-            found += [binding for binding in here if binding not in found]
+            here = _bound_on_the_way(bound.at.get(at, ()), at, following)
+            found.update(dict.fromkeys(here))
             if not here:
                 stack.extend((earlier, at) for earlier in self.before.get(at, ()))
-        kept = [binding for binding in found if binding.kind != "delete"]
-        return kept or [binding for binding in bindings if binding.kind == "annotation"]
+        kept = [binding for binding in found if binding.kind != "delete"] or bound.annotations
+        return [*kept, *bound.elsewhere] if kept else []
 
     def _entries(self, place: Place) -> list[Node]:
         """Where a place is entered from. The iterable of a `for` is read once, so not from inside of the loop."""
@@ -103,7 +106,7 @@ class Flow:
             return before
         return [at for at in before if at is None or place not in self.module.ancestors(at)]
 
-    def _place(self, node: ast.AST) -> Place:
+    def place(self, node: ast.AST) -> Place:
         """The node of the graph that runs `node`: a handler and a `case` are places of their own."""
         if isinstance(node, (ast.ExceptHandler, ast.match_case)):
             return node
@@ -169,6 +172,26 @@ class Flow:
                 return False
             child = at
         return False
+
+
+class _Bound:
+    """The bindings of one name, by where they stand in a flow."""
+
+    def __init__(self, flow: Flow, bindings: Sequence[Binding]) -> None:
+        self.at: dict[ast.AST, list[Binding]] = {}
+        self.parameters: list[Binding] = []
+        self.annotations: list[Binding] = []
+        self.elsewhere: list[Binding] = []
+        """Made by another function (`global`, `nonlocal`), before or after any place of this one."""
+        for binding in bindings:
+            if binding.kind == "param":
+                self.parameters.append(binding)
+            elif flow.module.function(binding.node) is not flow.owner:
+                self.elsewhere.append(binding)
+            elif binding.kind == "annotation":
+                self.annotations.append(binding)
+            else:
+                self.at.setdefault(flow.place(binding.place), []).append(binding)
 
 
 def _bound_on_the_way(bindings: Sequence[Binding], at: Place, following: Place) -> Sequence[Binding]:

@@ -107,7 +107,7 @@ class Program:
     ) -> None:
         self._read = read
         self._asked = asked
-        self._stored = stored or (lambda _path: None)
+        self._stored = stored
         self._files: dict[str, FileFacts] = {}
         self._paths = sorted(paths)
         self._by_name: dict[str, str] | None = None
@@ -122,7 +122,7 @@ class Program:
         """The facts of one file."""
         known = self._files.get(path)
         if known is None:
-            known = FileFacts(path, self._stored(path), lambda: self._read(path), self._asked)
+            known = FileFacts(path, self._stored(path) if self._stored else None, lambda: self._read(path), self._asked)
             self._files[path] = known
         return known
 

@@ -1,0 +1,155 @@
+"""Samples on their way into a batch: the keys that a dataset gives, and those that a collator takes of each sample.
+
+Everything is read off one file. An answer is given only where nothing else is possible: a key that is computed, or a
+sample that is handed on as a whole, makes it None.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+
+from shardlint.facts.module import Module
+
+_BRANCHES = (ast.If, ast.IfExp, ast.Try)
+
+
+class Keys:
+    """Keys of samples.
+
+    `sure`: the keys that every sample has, or that a collator cannot do without. `possible`: all that may occur.
+    """
+
+    __slots__ = ("possible", "sure")
+
+    def __init__(self, sure: Iterable[str], possible: Iterable[str]) -> None:
+        self.sure = frozenset(sure)
+        self.possible = frozenset(possible)
+
+    def __repr__(self) -> str:
+        return f"Keys({sorted(self.sure)}, {sorted(self.possible)})"
+
+
+def sample_keys(module: Module, dataset: ast.ClassDef) -> Keys | None:
+    """The keys of a dataset's samples: every `return` of its `__getitem__` gives a dict with literal keys."""
+    getter = method(dataset, "__getitem__")
+    if getter is None or method(dataset, "__getitems__") is not None:
+        return None
+    own = [node for node in ast.walk(getter) if module.function(node) is getter]
+    returns = [node for node in own if isinstance(node, ast.Return)]
+    results = [_returned(module, own, node.value, only=len(returns) == 1) for node in returns]
+    known = [result for result in results if result is not None]
+    if not known or len(known) < len(results):
+        return None
+    sure = frozenset[str].intersection(*(keys.sure for keys in known))
+    return Keys(sure, frozenset[str]().union(*(keys.possible for keys in known)))
+
+
+def method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    """The method that a class itself defines."""
+    return next((node for node in owner.body if isinstance(node, ast.FunctionDef) and node.name == name), None)
+
+
+def _returned(module: Module, own: list[ast.AST], result: ast.expr | None, *, only: bool) -> Keys | None:
+    """The keys of one returned dict: written in place, or under a name that is only added to.
+
+    What is added is sure to be there when the function's own body adds it and there is no other `return` before.
+    """
+    if not isinstance(result, ast.Name):
+        return _written(result)
+    written: ast.expr | None = None
+    added: list[ast.expr] = []
+    sure: list[ast.expr] = []
+    for use in own:
+        if not isinstance(use, ast.Name) or use.id != result.id:
+            continue
+        parent = module.parent(use)
+        if isinstance(parent, (ast.Assign, ast.AnnAssign)) and written is None:
+            written = parent.value
+        elif isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store):
+            added.append(parent.slice)
+            if only and isinstance(module.parent(module.statement(use)), ast.FunctionDef):
+                sure.append(parent.slice)
+        elif not isinstance(parent, ast.Return):
+            return None
+    begun = _written(written)
+    if begun is None or not all(_texts(key) for key in added):
+        return None
+    return Keys(begun.sure | _texts(*sure), begun.possible | _texts(*added))
+
+
+def _written(value: ast.expr | None) -> Keys | None:
+    """The keys of a dict with literal keys. A key whose value is None is as good as not there."""
+    if not isinstance(value, ast.Dict) or not all(_texts(key) for key in value.keys):
+        return None
+    items = zip(value.keys, value.values, strict=True)
+    present = [key for key, given in items if not (isinstance(given, ast.Constant) and given.value is None)]
+    return Keys(_texts(*present), _texts(*value.keys))
+
+
+def read_keys(module: Module, collate: ast.FunctionDef) -> Keys | None:
+    """The keys that a function or method takes by name of each sample in its first argument; None if others may pass."""
+    arguments = [*collate.args.posonlyargs, *collate.args.args]
+    if isinstance(module.parent(collate), ast.ClassDef):
+        arguments = arguments[1:]
+    if not arguments or collate.decorator_list:
+        return None
+    batch, nodes = arguments[0].arg, list(ast.walk(collate))
+    loops = [node for node in nodes if isinstance(node, (ast.comprehension, ast.For))]
+    each = [loop.target for loop in loops if isinstance(loop.iter, ast.Name) and loop.iter.id == batch]
+    items = {target.id for target in each if isinstance(target, ast.Name)}
+    if not all(isinstance(target, ast.Name) for target in each):
+        return None
+    # A key that the collator asks for (`"x" in sample`, `sample.get("x")`) is one that it can do without.
+    optional = _texts(*(node.left for node in nodes if isinstance(node, ast.Compare)))
+    possible: set[str] = set()
+    needed: set[str] = set()
+    for node in nodes:
+        if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load):
+            continue
+        if node.id == "super":
+            return None
+        if node.id == batch or node.id in items:
+            taken = _taken_of_batch(module, node) if node.id == batch else _taken_of_sample(module, node)
+            if taken is None:
+                return None
+            possible |= taken.possible
+            needed |= taken.sure
+            optional |= taken.possible - taken.sure
+    return Keys(needed - optional, possible) if possible else None
+
+
+def _taken_of_batch(module: Module, node: ast.Name) -> Keys | None:
+    """The key that one use of the batch takes: none for `len(batch)` and loops, one for `batch[0]["x"]`."""
+    parent = module.parent(node)
+    if isinstance(parent, (ast.comprehension, ast.For)):
+        return Keys((), ())
+    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len":
+        return Keys((), ())
+    if isinstance(parent, ast.Subscript) and not isinstance(parent.slice, ast.Slice):
+        return _taken_of_sample(module, parent)
+    return None
+
+
+def _taken_of_sample(module: Module, node: ast.expr) -> Keys | None:
+    """The key that one use of a sample takes; sure outside of branches. None when it may take more."""
+    parent = module.parent(node)
+    if isinstance(parent, ast.Compare) and _texts(parent.left):
+        return Keys((), ())
+    if isinstance(parent, ast.Attribute) and parent.attr == "get":
+        called = module.parent(parent)
+        found = _texts(*called.args[:1]) if isinstance(called, ast.Call) else None
+        return Keys((), found) if found else None
+    if not isinstance(parent, ast.Subscript) or parent.value is not node or not _texts(parent.slice):
+        return None
+    function, key = module.function(node), _texts(parent.slice)
+    branches = [at for at in module.ancestors(node) if isinstance(at, _BRANCHES) and module.function(at) is function]
+    return Keys(key if isinstance(parent.ctx, ast.Load) and not branches else (), key)
+
+
+def _texts(*nodes: ast.expr | None) -> frozenset[str]:
+    """The texts among some expressions."""
+    return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+__all__ = ["Keys", "method", "read_keys", "sample_keys"]

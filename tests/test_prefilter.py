@@ -1,0 +1,54 @@
+"""The prefilter drops only files in which no rule can fire."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardlint.prefilter import Words, passes
+
+
+@pytest.mark.parametrize(
+    ("needs", "expected"),
+    [
+        (("word", "save"), True),
+        (("word", "load"), False),
+        (("all",), True),
+        (("any",), False),
+        (("all", ("word", "save"), ("word", "dcp")), True),
+        (("all", ("word", "save"), ("word", "load")), False),
+        (("any", ("word", "load"), ("word", "dcp")), True),
+        (("any", ("word", "load"), ("all", ("word", "x"))), False),
+        (("rank",), False),
+        (("any", ("rank",), ("word", "save")), True),
+    ],
+)
+def test_needs_are_met_by_words(needs: tuple[object, ...], expected: bool) -> None:
+    assert passes(needs, Words(b"import dcp\ndcp.save(state)\n")) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("if dist.get_rank() == 0:", True),
+        ("if self.is_main_process:", True),
+        ("if rank == 0:", True),
+        ("match rank:", True),
+        ("LoraConfig(rank=8)", False),
+        ("rank = 8", False),
+        ("frankly = 1", False),
+        ("x = 1", False),
+    ],
+)
+def test_rank_words_are_found(text: str, expected: bool) -> None:
+    assert passes(("rank",), Words(text.encode())) is expected
+
+
+def test_a_text_in_another_encoding_is_searched_too() -> None:
+    assert passes(("rank",), Words("# é\nif dist.get_rank() == 0: pass".encode("latin-1")))
+    assert Words("größe = 1".encode()).has("größe")
+
+
+def test_the_same_question_gets_the_same_answer() -> None:
+    words = Words(b"if rank == 0: pass")
+    assert words.rank() is words.rank() is True
+    assert words.has("rank") is words.has("rank") is True
