@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shardlint.facts.effects import Effect, Effects
-from shardlint.facts.expansion import Expansion, Hop, Item, Path, Place, Reached, alike, following, known_arm
+from shardlint.facts.expansion import Expansion, Hop, Item, Path, Place, Reached, alike, following, given, known_arm
 from shardlint.facts.names import BY_NAME
 from shardlint.facts.program import Program
 from shardlint.facts.trace import Trace
@@ -33,6 +33,7 @@ _PARALLEL = re.compile(
 """Groups whose members all take the same way through the code, by their names."""
 
 Items = tuple[Item, ...]
+Taken = frozenset[tuple[str, bool]]
 Rest = tuple[Items, bool]
 """Items that follow outside of a block; the flag marks the end of a loop body, where break and continue stop."""
 
@@ -142,11 +143,20 @@ def run(steps: Trace, key: str, answer: bool) -> tuple[Items, bool]:
     return tuple(items), False
 
 
+def _passed(item: Item) -> Taken:
+    """What is known of its condition after an `if` of which one arm leaves."""
+    if item[0] != "if":
+        return frozenset()
+    then, otherwise = ((bool(arm) and arm[-1][0] == "exit") for arm in item[3:])
+    return given(item[2], False) if then else given(item[2], True) if otherwise else frozenset()
+
+
 class _Side:
     """The items of one answer from where the sides differ: `apart` up to where they are the same again, then `rest`."""
 
-    def __init__(self, expansion: Expansion, path: str, apart: Items, rest: tuple[Rest, ...]) -> None:
+    def __init__(self, expansion: Expansion, path: str, apart: Items, rest: tuple[Rest, ...], taken: Taken) -> None:
         self.expansion = expansion
+        self.taken = taken
         self.path = path
         self.apart = apart
         self.rest = rest
@@ -154,7 +164,7 @@ class _Side:
 
     def ways(self, *, onward: bool) -> list[Path]:
         """The ways through it; with `onward`, to the end. Those that stop the job with an error are left out."""
-        found = [Path()]
+        found = [Path((), "", self.taken)]
         for block, loop_end in ((self.apart, False), *(self.rest if onward else ())):
             if loop_end:
                 found = [way.outside() for way in found]
@@ -178,34 +188,43 @@ class _Comparison:
     def split(self, steps: Trace) -> Split | None:
         yes, _ = run(steps, self.key, True)
         no, _ = run(steps, self.key, False)
-        return self._compare(yes, no, (), ())
+        return self._compare(yes, no, (), (), frozenset())
 
-    def _compare(self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...]) -> Split | None:
+    def _compare(
+        self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...], taken: Taken
+    ) -> Split | None:
+        """The first divergence of two ways that have taken the same conditions so far."""
         start = 0
         while start < len(yes) and start < len(no) and yes[start] == no[start]:
+            taken |= _passed(yes[start])
             start += 1
         yes, no = yes[start:], no[start:]
         if not yes and not no:
             return None
         if yes and no and yes[0][:2] == no[0][:2] and yes[0][0] in ("if", "loop"):
-            inner = self._inside(yes, no, after_yes, after_no)
+            inner = self._inside(yes, no, after_yes, after_no, taken)
             if inner is not None or _GONE in (*yes[1:2], *no[1:2]):
                 return inner
-            return self._compare(yes[1:], no[1:], after_yes, after_no)
-        return self._judge(yes, no, after_yes, after_no)
+            return self._compare(yes[1:], no[1:], after_yes, after_no, taken)
+        return self._judge(yes, no, after_yes, after_no, taken)
 
-    def _inside(self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...]) -> Split | None:
+    def _inside(
+        self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...], taken: Taken
+    ) -> Split | None:
         looped = yes[0][0] == "loop"
         rest_yes = ((yes[1:], looped), *after_yes)
         rest_no = ((no[1:], looped), *after_no)
         arms = slice(2 if looped else 3, None)
-        for first, second in zip(yes[0][arms], no[0][arms], strict=True):
-            found = self._compare(first, second, rest_yes, rest_no)
+        answers = (frozenset(),) if looped else (given(yes[0][2], True), given(yes[0][2], False))
+        for first, second, answer in zip(yes[0][arms], no[0][arms], answers, strict=True):
+            found = self._compare(first, second, rest_yes, rest_no, frozenset() if looped else taken | answer)
             if found is not None:
                 return found
         return None
 
-    def _judge(self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...]) -> Split | None:
+    def _judge(
+        self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...], taken: Taken
+    ) -> Split | None:
         """Compare two ways from where they part to where they are the same again: that cannot make them differ."""
         if any(block[-1:] == (_STOP,) for block in (yes, no)):
             return None
@@ -216,7 +235,7 @@ class _Comparison:
         sides: list[_Side] = []
         for expansion, items, after in zip(self.sides, (yes, no), (after_yes, after_no), strict=True):
             cut = len(items) - common
-            sides.append(_Side(expansion, self.path, items[:cut], ((items[cut:], False), *after)))
+            sides.append(_Side(expansion, self.path, items[:cut], ((items[cut:], False), *after), taken))
         return self._differ(sides, onward=leaves or after_yes != after_no)
 
     def _differ(self, sides: list[_Side], *, onward: bool) -> Split | None:

@@ -23,6 +23,11 @@ _MOST = 32
 _NONE: frozenset[tuple[str, bool]] = frozenset()
 
 
+def given(text: str, answer: bool) -> frozenset[tuple[str, bool]]:
+    """An answer to a plain condition. One that calls something may answer differently the next time."""
+    return _NONE if not text or "(" in text else frozenset(((text, answer),))
+
+
 class Hop:
     """A call on the way from a function to a collective: where it is, and what it calls."""
 
@@ -70,13 +75,16 @@ class Path:
         """This way, and the other one after it unless this one has left; None when one contradicts the other."""
         if self.leaves:
             return self
-        if any((text, not answer) in self.taken for text, answer in other.taken):
-            return None
-        return Path(self.reached + other.reached, other.leaves, self.taken | other.taken)
+        joint = Path(self.reached + other.reached, other.leaves, self.taken | other.taken)
+        return None if joint.contradicts() else joint
 
-    def under(self, text: str, answer: bool) -> Path:
-        """This way, under a condition. One that calls something may answer differently the next time."""
-        return self if not text or "(" in text else Path(self.reached, self.leaves, self.taken | {(text, answer)})
+    def contradicts(self) -> bool:
+        """Whether a condition is taken with both answers."""
+        return any((text, not answer) in self.taken for text, answer in self.taken)
+
+    def under(self, condition: frozenset[tuple[str, bool]]) -> Path:
+        """This way, under a condition."""
+        return Path(self.reached, self.leaves, self.taken | condition)
 
     def outside(self) -> Path:
         """This way as the end of a loop body: the loop may go on, and its conditions may change."""
@@ -149,8 +157,9 @@ class Expansion:
         if kind == "exit":
             return [Path((), item[1])]
         if kind == "if":
-            then = [way.under(item[2], True) for way in self.paths(item[3], path, unknown)]
-            return _distinct([*then, *(way.under(item[2], False) for way in self.paths(item[4], path, unknown))])
+            arms = ((item[3], given(item[2], True)), (item[4], given(item[2], False)))
+            ways = [way.under(taken) for arm, taken in arms for way in self.paths(arm, path, unknown)]
+            return _distinct([way for way in ways if not way.contradicts()])
         if kind == "loop":
             ways = [way.outside() for way in self.paths(item[2], path, unknown)]
             return _distinct(ways if any(not way.leaves for way in ways) else [*ways, Path()])
