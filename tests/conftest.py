@@ -59,6 +59,19 @@ class {name}({kind}):
 '''
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "slow: all of what another test samples; runs only with `-m slow`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("markexpr"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow") is not None]
+    if slow:
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in slow]
+
+
 class Project:
     """A folder that is linted, and how to lint it."""
 
@@ -136,11 +149,7 @@ def write_rule(folder: Path, kind: str, suspects: str, judge: str, *, bad: str, 
     name = "".join(part.capitalize() for part in folder.stem.split("_"))
     body = textwrap.indent(textwrap.dedent(judge).strip("\n"), " " * 8)
     rule = _RULE.format(name=name, kind=kind, suspects=suspects, judge=body, bad=bad, good=good)
-    folder.write_text(
-        f"from shardlint.rule import Bad, Call, ChangedFiles, {kind}, Good, Method, observation\n{rule}"
-        if kind != "ChangeRule"
-        else f"from shardlint.rule import Bad, ChangedFiles, ChangeRule, Good, Related, Span, observation\n{rule}"
-    )
+    folder.write_text(f"from shardlint.rule import Bad, Call, {kind}, Good, observation\n{rule}")
 
 
 @pytest.fixture

@@ -217,7 +217,7 @@ def test_a_change_during_a_long_run_is_noticed(project: Project, monkeypatch: py
     file = project.write("train.py", GUARDED)
     os.utime(file, ns=(now, now))
     times = iter(range(now, now + 10**15, 10**13))
-    monkeypatch.setattr(engine.time, "time_ns", lambda: next(times))
+    monkeypatch.setattr(time, "time_ns", lambda: next(times))
     assert shown(project)
     file.write_text(PLAIN + "#" * (len(GUARDED) - len(PLAIN)))
     os.utime(file, ns=(now, now))

@@ -76,7 +76,7 @@ def hostile(project: Project, marker: Path, tmp_path: Path) -> Project:
     project.write(
         "pyproject.toml",
         '[build-system]\nrequires = []\nbuild-backend = "hook"\nbackend-path = ["backend"]\n'
-        f'[tool.shardlint]\nenvironment = ".venv"\n[project.entry-points."shardlint.rules"]\nevil = "backend.hook"\n',
+        '[tool.shardlint]\nenvironment = ".venv"\n[project.entry-points."shardlint.rules"]\nevil = "backend.hook"\n',
     )
     project.write("conf.yaml", OBJECTS.replace("{marker}", str(marker)))
     project.write("results.pkl", b"cposix\nsystem\n(S'touch " + os.fsencode(marker) + b"'\ntR.")
@@ -196,8 +196,8 @@ def test_large_files_pipes_and_links_stop_nothing(project: Project, tmp_path: Pa
     assert "secret" not in out
     assert out.count("rank-guarded-checkpoint") == 1
     for name in ("pipe.py", "null.py", "self.py", "secret.py"):
-        code, out, _ = project.run("check", name)
-        assert b"rank-guarded-checkpoint" not in out
+        code, report, _ = project.run("check", name)
+        assert b"rank-guarded-checkpoint" not in report
         assert code in (0, 2)
 
 

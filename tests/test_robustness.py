@@ -8,6 +8,7 @@ import random
 import re
 import signal
 import sys
+import sysconfig
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,9 +18,7 @@ import hypothesis
 import hypothesmith
 import libcst
 import pytest
-import test as cpython_tests
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 from shardlint.analysis import Analysis, parse
 from shardlint.errors import UndecodableSource
@@ -39,7 +38,8 @@ LIMIT = 20
 """Seconds for one file, on a slow machine; none takes a tenth of it."""
 
 VOICE = Voice("probe", "probe", "error", Evidence("observation"), 0.9, None)
-STANDARD_LIBRARY = os.path.dirname(os.path.dirname(cpython_tests.__file__))
+STANDARD_LIBRARY = sysconfig.get_path("stdlib")
+GUARD = "import torch.distributed as dist\n"
 KINDS = {"py": "python", "yaml": "yaml", "yml": "yaml", "json": "json", "toml": "toml", "sh": "shell"}
 
 
@@ -145,7 +145,7 @@ def go_through(paths: list[str]) -> None:
 
 
 def test_the_tests_of_python_itself_are_there() -> None:
-    assert len(EVERY) > 100
+    assert len(EVERY) > 50
 
 
 @pytest.mark.parametrize("share", range(4))
@@ -178,10 +178,9 @@ def test_generated_programs(text: str) -> None:
 
 
 @QUICK
-@given(st.lists(hypothesmith.from_node(libcst.Call), min_size=1, max_size=4))
-def test_generated_calls_under_a_rank_guard(calls: list[str]) -> None:
-    lines = "\n".join(f"        x = {call}" for call in calls if "\n" not in call)
-    text = f"import torch.distributed as dist\ndef f(x):\n    if dist.get_rank() == 0:\n        pass\n{lines}\n"
+@given(hypothesmith.from_node(libcst.Call))
+def test_generated_calls_under_a_rank_guard(call: str) -> None:
+    text = f"{GUARD}def f(x):\n    if dist.get_rank() == 0:\n        x = ({call}\n)\n    return ({call}\n)\n"
     examine("generated.py", text.encode("utf-8", "surrogatepass"))
     findings_of({"generated.py": text.encode("utf-8", "surrogatepass")})
 
@@ -272,7 +271,6 @@ def test_broken_documents(mutation: Callable[[bytes, random.Random], bytes]) -> 
             findings_of({f"broken.{ending}": mutation(DOCUMENT, chance)})
 
 
-GUARD = "import torch.distributed as dist\n"
 DEEP = {
     "parentheses": "x = " + "(" * 500 + "1" + ")" * 500,
     "lists": "x = " + "[" * 500 + "]" * 500,
@@ -351,10 +349,8 @@ def test_functions_and_files_that_go_in_circles() -> None:
 
 
 def test_a_chain_of_calls_through_many_files_ends() -> None:
-    files = {
-        f"m{n}.py": f"from m{n + 1} import f{n + 1}\ndef f{n}(rank):\n    if rank == 0:\n        f{n + 1}(rank)\n".encode()
-        for n in range(300)
-    }
+    text = "from m{1} import f{1}\ndef f{0}(rank):\n    if rank == 0:\n        f{1}(rank)\n"
+    files = {f"m{n}.py": text.format(n, n + 1).encode() for n in range(300)}
     findings_of(files)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from shardlint import cache
 from shardlint import session as session_module
 from shardlint.session import open_session
 
@@ -124,7 +125,7 @@ def test_another_environment_is_another_table(project: Project, made: list[str],
 def test_a_table_of_another_shape_is_made_anew(
     project: Project, made: list[str], stored: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session_module.cache, "load", lambda _file: stored)
+    monkeypatch.setattr(cache, "load", lambda _file: stored)
     assert opened(project).settings.fail_on == "note"
     assert len(made) == 1
 

@@ -35,6 +35,9 @@ Subject = TypeVar("Subject")
 
 DOCUMENTS = ("yaml", "json", "toml")
 
+_LONGEST = 10_000
+"""Characters of a line. No line written by hand is longer."""
+
 
 class Crash:
     """A rule that failed on a file: isolated, reported, exit code 2."""
@@ -116,14 +119,14 @@ class Analysis:
             if generated_header(data) is not None:
                 kept = read_suppressions(kind, data.decode("utf-8", "replace")).pack() if marked else ()
                 return Record(stamp, content, suppressions=kept, generated=True)
-            words = Words(data)
+            words = Words(data, self.environment)
             local = tuple(r for r in self.rows if r["kind"] == "local" and self._passes(r, words))
             program = tuple(r for r in self.rows if r["kind"] == "program" and self._passes(r, words))
             if not local and not program and not marked:
                 return Record(stamp, content)
             return Suspect(path, kind, stamp, content, data, local, program)
         readers = tuple(r for r in self.rows if r["kind"] == "config" and kind in r["documents"])
-        words = Words(data)
+        words = Words(data, self.environment)
         wanted = tuple(r for r in readers if self._passes(r, words))
         if not wanted and not marked:
             return Record(stamp, content, claimed=bool(readers))
@@ -154,12 +157,12 @@ class Analysis:
         if isinstance(tree, SyntaxError):
             return Record(stamp, content, (pack(_syntax_error(path, tree)),), kept)
         module = Module(path, source.text, tree, dotted=dotted, environment=self.environment)
-        findings = [finding for row in suspect.rows for finding in self._clocked(self._local, row, module)]
-        if suspect.program:
-            try:
+        try:
+            findings = [finding for row in suspect.rows for finding in self._clocked(self._local, row, module)]
+            if suspect.program:
                 self._rank_facts(path, module)
-            except RecursionError as error:
-                findings.append(_syntax_error(path, SyntaxError(f"RecursionError: {error}")))
+        except RecursionError as error:  # the parser takes deeper nesting than anything that walks its tree
+            findings = [_syntax_error(path, SyntaxError(f"RecursionError: {error}"))]
         packed = tuple(pack(finding) for finding in sorted(findings))
         return Record(stamp, content, packed, kept, root=bool(suspect.program), pending=self._pending(findings))
 
@@ -188,6 +191,8 @@ class Analysis:
                 for finding in rule.judge(site):
                     found.append(self._with_edits(finding, rule, site))
             return found
+        except RecursionError:
+            raise
         except Exception:
             self.crashed(row, module.path)
             return []
@@ -207,15 +212,18 @@ class Analysis:
         """Build the traces of the functions that can hold a rank test, and keep them as plain values."""
         facts = FileFacts(path, None, lambda: module, self.asked)
         text = "\n".join(module.lines)
-        conditions = RankConditions(text)
+        # The look at conditions costs the square of a line's length: in a minified file every function is traced.
+        conditions = RankConditions(text) if max(map(len, module.lines)) <= _LONGEST else None
         starts = _line_starts(text)
         ranked: list[str] = []
         for function in module.functions:
             first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
-            if conditions.test_in(starts[first - 1], starts[function.end_lineno or first]):
+            if conditions is None or conditions.test_in(starts[first - 1], starts[function.end_lineno or first]):
                 ranked.append(module.qualified(function))
         outside = [statement for statement in module.tree.body if not isinstance(statement, (*FUNCTIONS, ast.ClassDef))]
-        if any(conditions.test_in(starts[s.lineno - 1], starts[s.end_lineno or s.lineno]) for s in outside):
+        if conditions is None or any(
+            conditions.test_in(starts[s.lineno - 1], starts[s.end_lineno or s.lineno]) for s in outside
+        ):
             ranked.append("")
         for name in ranked:
             facts.trace(name)

@@ -81,7 +81,7 @@ def load(file: str) -> Any:
         return None
 
 
-def save(file: str, value: object) -> None:
+def save(file: str, value: Any) -> None:
     """Write a value of plain types whole or not at all. A cache that cannot be written is no failure of the run."""
     content = marshal.dumps(value)
     temporary = f"{file}.{os.getpid()}.{time.monotonic_ns()}"

@@ -384,8 +384,9 @@ class _Run:
 
         analysis = self._analysis()
         stored = cache.load(self.facts_file) if self.request.use_cache else None
-        usable = isinstance(stored, dict) and stored.get("key") == self.key
-        facts: dict[str, tuple[bytes, Any]] = stored["facts"] if usable else {}
+        facts: dict[str, tuple[bytes, Any]] = {}
+        if isinstance(stored, dict) and stored.get("key") == self.key:
+            facts = stored["facts"]
         valid = {p: v for p, (content, v) in facts.items() if p in self.records and self.records[p].content == content}
         self._build_facts([path for path in roots if path not in valid and path not in analysis.facts])
         valid.update(analysis.facts)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Filters:
-    """The filters of one run. `rows` are the rules that are on, `every` all rules, `engine` the engine's own that are on."""
+    """The filters of one run. `rows`: rules that are on; `every`: all rules; `engine`: the engine's own that are on."""
 
     def __init__(self, settings: Settings, rows: list[Row], every: list[Row], engine: frozenset[str]) -> None:
         self.settings = settings

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from shardlint.access import Imports
+    from shardlint.environment import Environment
 
 
 _LETTERS = frozenset(bytes([code]) for code in range(256) if bytes([code]).isalnum() or code == 95 or code > 127)
@@ -22,10 +23,11 @@ _LETTERS = frozenset(bytes([code]) for code in range(256) if bytes([code]).isaln
 class Words:
     """The bytes of one file with the answers already given for it."""
 
-    __slots__ = ("_found", "_imports", "_rank", "data")
+    __slots__ = ("_environment", "_found", "_imports", "_rank", "data")
 
-    def __init__(self, data: bytes) -> None:
+    def __init__(self, data: bytes, environment: Environment | None = None) -> None:
         self.data = data
+        self._environment = environment
         self._found: dict[str, bool] = {}
         self._rank: bool | None = None
         self._imports: Imports | None = None
@@ -54,6 +56,10 @@ class Words:
                 return True
             at = found(word, end)
         return False
+
+    def pinned(self, package: str, below: tuple[int, ...]) -> bool:
+        """Whether the project's version of a package may be below a bound."""
+        return self._environment is not None and self._environment.may_be_below(package, *below) is not None
 
     def reaches(self, package: str, members: tuple[str, ...]) -> bool:
         """Whether the file can take one of `members` from `package`."""
@@ -92,6 +98,8 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
         return False
     if kind == "text":
         return words.has(needs[1])
+    if kind == "pinned":
+        return words.pinned(needs[1], needs[2])
     if kind == "reach":
         return words.reaches(needs[1], needs[2])
     return words.rank()

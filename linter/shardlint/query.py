@@ -12,6 +12,7 @@ from shardlint.facts.effects import Effects
 
 Needs = tuple[object, ...]
 """A condition on the bytes of a file: ("word", identifier) | ("text", t) | ("all", needs, ...) | ("any", needs, ...) | ("rank",)
+| ("pinned", package, bound)
 | ("reach", package, members): a member is taken from the package under some name."""
 
 RANK = "rank"
@@ -105,6 +106,30 @@ class InFileWith(Query):
 
     def needs(self) -> Needs:
         return self.query.needs()
+
+
+class Spelled(Query):
+    """A condition: the file has one of these identifiers, if only in a string. It adds to what the prefilter knows."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+
+    def needs(self) -> Needs:
+        return ("any", *(("word", word) for word in self.words))
+
+
+class Pinned(Query):
+    """A condition on the project: its version of a package is, or may be, below a bound: `Pinned("torch", below=(2, 6))`.
+
+    Where nothing is known of the version, the condition does not hold.
+    """
+
+    def __init__(self, package: str, *, below: tuple[int, ...]) -> None:
+        self.package = package
+        self.below = below
+
+    def needs(self) -> Needs:
+        return ("pinned", self.package, self.below)
 
 
 class Divergence(Query):

@@ -24,9 +24,11 @@ from shardlint.query import (
     InFileWith,
     InFunctionWith,
     Method,
+    Pinned,
     PlanEntries,
     Query,
     Scalars,
+    Spelled,
 )
 from shardlint.syntax.edit import Edit
 from shardlint.voice import CEILINGS, Voice
@@ -221,6 +223,7 @@ __all__ = [
     "Origin",
     "Plan",
     "PlanEntries",
+    "Pinned",
     "PlanRule",
     "ProgramRule",
     "Query",
@@ -230,6 +233,7 @@ __all__ = [
     "Scalars",
     "Sequence",
     "Site",
+    "Spelled",
     "Span",
     "file_calls",
     "inference",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shardlint.environment import Environment
 from shardlint.prefilter import Words, passes
 from shardlint.session import Session
 
@@ -22,7 +23,7 @@ _NAMED = 4
 
 def rule_lines(session: Session, active: list[Row], data: bytes) -> list[str]:
     """A sentence for each rule of Python files, those that can fire first, then one for each other kind."""
-    words = Words(data)
+    words = Words(data, Environment.from_plain(session.environment))
     on = {row["name"] for row in active}
     can: list[str] = []
     cannot: list[str] = []
@@ -55,6 +56,8 @@ def missing(needs: tuple[Any, ...], words: Words) -> str:
     kind = needs[0]
     if kind in ("word", "text"):
         return f"`{needs[1]}`"
+    if kind == "pinned":
+        return f"`{needs[1]}` below {'.'.join(str(part) for part in needs[2])}"
     if kind == "reach":
         return f"a use of `{needs[1]}`"
     if kind == "all":

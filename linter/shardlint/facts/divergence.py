@@ -24,9 +24,7 @@ _HALVES = ("__enter__", "__exit__", "__aenter__", "__aexit__")
 _STOP: Item = ("exit", "raise")
 """An error, or an end of the process: the launcher ends the others, too."""
 
-_GONE: Item = ("exit", "gone")
-"""Stands after an `if` whose arms both leave: what follows was compared with the arms."""
-
+_MOST = 16
 _PARALLEL = re.compile(
     r"parallel|mesh|(?:^|[._(])(?:tp|dp|pp|cp|sp|ep|mp|fsdp|ddp|ulysses|data|tensor|model|shard|replicate)_?(?:group|pg)"
 )
@@ -133,7 +131,7 @@ def run(steps: Trace, key: str, answer: bool) -> tuple[Items, bool]:
             if then or otherwise:
                 items.append(("if", step[1], step[2] if isinstance(step[2], str) else "", then, otherwise))
             if first and second:
-                return (*items, _GONE), True
+                return tuple(items), True
         elif kind == "loop":
             items.append(("loop", step[1], run(step[2], key, answer)[0]))
         else:
@@ -143,12 +141,24 @@ def run(steps: Trace, key: str, answer: bool) -> tuple[Items, bool]:
     return tuple(items), False
 
 
-def _passed(item: Item) -> Taken:
-    """What is known of its condition after an `if` of which one arm leaves."""
-    if item[0] != "if":
-        return frozenset()
-    then, otherwise = ((bool(arm) and arm[-1][0] == "exit") for arm in item[3:])
-    return given(item[2], False) if then else given(item[2], True) if otherwise else frozenset()
+def _stays(item: Item, taken: Taken) -> list[Taken]:
+    """The conditions of every way that does not leave at an `if` in which some ways do."""
+    if item[0] == "exit":
+        return []
+    if item[0] != "if" or not _leave((item,)):
+        return [taken]
+    found: list[Taken] = []
+    for arm, answer in ((item[3], True), (item[4], False)):
+        if (item[2], not answer) not in taken:
+            found += _all_stays(arm, taken | given(item[2], answer))
+    return found
+
+
+def _all_stays(items: Items, taken: Taken) -> list[Taken]:
+    ways = [taken]
+    for item in items:
+        ways = [after for way in ways for after in _stays(item, way)][:_MOST]
+    return ways
 
 
 class _Side:
@@ -193,19 +203,23 @@ class _Comparison:
     def _compare(
         self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...], taken: Taken
     ) -> Split | None:
-        """The first divergence of two ways that have taken the same conditions so far."""
+        """The first divergence of two ways that have taken the same conditions so far.
+
+        Where only one block differs, the ways part inside of it; where more does, they are compared as a whole, since a
+        barrier in one block may belong to one in another.
+        """
         start = 0
         while start < len(yes) and start < len(no) and yes[start] == no[start]:
-            taken |= _passed(yes[start])
+            stays = _stays(yes[start], taken)
+            if not stays:
+                return None
+            taken = frozenset.intersection(*stays)
             start += 1
         yes, no = yes[start:], no[start:]
         if not yes and not no:
             return None
-        if yes and no and yes[0][:2] == no[0][:2] and yes[0][0] in ("if", "loop"):
-            inner = self._inside(yes, no, after_yes, after_no, taken)
-            if inner is not None or _GONE in (*yes[1:2], *no[1:2]):
-                return inner
-            return self._compare(yes[1:], no[1:], after_yes, after_no, taken)
+        if yes and no and yes[0][:2] == no[0][:2] and yes[0][0] in ("if", "loop") and yes[1:] == no[1:]:
+            return self._inside(yes, no, after_yes, after_no, taken)
         return self._judge(yes, no, after_yes, after_no, taken)
 
     def _inside(
@@ -215,9 +229,11 @@ class _Comparison:
         rest_yes = ((yes[1:], looped), *after_yes)
         rest_no = ((no[1:], looped), *after_no)
         arms = slice(2 if looped else 3, None)
-        answers = (frozenset(),) if looped else (given(yes[0][2], True), given(yes[0][2], False))
-        for first, second, answer in zip(yes[0][arms], no[0][arms], answers, strict=True):
-            found = self._compare(first, second, rest_yes, rest_no, frozenset() if looped else taken | answer)
+        for first, second, answer in zip(yes[0][arms], no[0][arms], (True, False), strict=False):
+            if not looped and (yes[0][2], not answer) in taken:
+                continue
+            inside = frozenset() if looped else taken | given(yes[0][2], answer)
+            found = self._compare(first, second, rest_yes, rest_no, inside)
             if found is not None:
                 return found
         return None
@@ -231,7 +247,7 @@ class _Comparison:
         common = 0
         while common < min(len(yes), len(no)) and yes[-1 - common] == no[-1 - common]:
             common += 1
-        leaves = any(common < len(block) and block[-1 - common][0] == "exit" for block in (yes, no))
+        leaves = any(_leave(block[: len(block) - common]) for block in (yes, no))
         sides: list[_Side] = []
         for expansion, items, after in zip(self.sides, (yes, no), (after_yes, after_no), strict=True):
             cut = len(items) - common
@@ -286,6 +302,18 @@ class _Comparison:
         guard = self.written[0]
         one_process = guard.kind == "flag" or (guard.kind == "global" and self.key.rpartition(" == ")[2].isdigit())
         return one_process and guard.certainty > BY_NAME and _PARALLEL.search(effect.written) is not None
+
+
+def _leave(items: Items, *, looped: bool = False) -> bool:
+    """Whether the items may leave what they stand in, so that what follows is not the same for all of their ways."""
+    for item in items:
+        if item[0] == "exit":
+            return not looped or item[1] not in ("break", "continue")
+        if item[0] == "if" and (_leave(item[3], looped=looped) or _leave(item[4], looped=looped)):
+            return True
+        if item[0] == "loop" and _leave(item[2], looped=True):
+            return True
+    return False
 
 
 def _unmatched(

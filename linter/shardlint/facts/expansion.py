@@ -143,7 +143,7 @@ class Expansion:
                 continue
             found = following(found, options)
             if len(found) > _MOST:
-                unknown.add(item[1] if item[0] in ("if", "loop") else item[1][3])
+                unknown.add((0, 0, 0, int(self.answer)))  # a place that the other side never has
                 found = found[:_MOST]
         return found
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 
 from shardlint.facts.module import UNNAMED, Module
 from shardlint.facts.names import BY_NAME, INFERRED, local_definition, resolve
 from shardlint.facts.values import made_from
-from shardlint.query import Both, Call, Either, InFileWith, InFunctionWith, Method, Query
+from shardlint.query import Both, Call, Either, InFileWith, InFunctionWith, Method, Pinned, Query, Spelled
 
 
 class Hit:
@@ -152,6 +153,10 @@ def _holds(module: Module, hit: Hit, condition: Query) -> bool:
     if isinstance(condition, InFunctionWith):
         home = module.function(hit.call)
         return any(module.function(other.call) is home for other in matches(module, condition.query))
+    if isinstance(condition, Pinned):
+        return module.environment.may_be_below(condition.package, *condition.below) is not None
+    if isinstance(condition, Spelled):
+        return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", module.text) for word in condition.words)
     if isinstance(condition, Both):
         return _holds(module, hit, condition.first) and _holds(module, hit, condition.second)
     if isinstance(condition, Either):

@@ -230,6 +230,24 @@ def pairs(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[tuple[as
     return list(zip(target.elts, given, strict=True))
 
 
+_LEAVES = frozenset((ast.Constant, ast.Name, ast.Pass, ast.Break, ast.Continue))
+"""Nodes that hold no other node that anybody asks for."""
+
+_PLAIN_FIELDS = frozenset(
+    ("ctx", "op", "ops", "id", "attr", "name", "names", "arg", "asname", "module", "level", "kind")
+    + ("type_comment", "type_ignores", "conversion", "is_async", "simple", "rest", "kwd_attrs")
+)
+"""Fields of plain values and of operators, whatever class has them."""
+
+_HELD: dict[type[ast.AST], tuple[str, ...]] = {}
+
+
+def _held(kind: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a class that hold nodes. `names` holds nodes in imports, and nobody asks for their parents."""
+    held = _HELD[kind] = tuple(field for field in kind._fields if field not in _PLAIN_FIELDS) or ("",)
+    return held
+
+
 class _Walk:
     """The one pass over a tree. Handlers bind names; every node gets its parent; every call its entry."""
 
@@ -272,27 +290,29 @@ class _Walk:
         root = Scope(module.tree, None)
         module.scopes[module.tree] = root
         handlers = self.handlers
-        skipped = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
-        leaves = (ast.Constant, ast.Name, ast.Pass, ast.Break, ast.Continue)
+        leaves = _LEAVES
         stack: list[tuple[ast.AST, Scope]] = [(module.tree, root)]
         pop, push = stack.pop, stack.append
         while stack:
-            node, scope = pop()
-            handler = handlers.get(node.__class__)
-            outer = scope
-            if handler is not None:
-                scope = handler(node, scope)
-            for value in node.__dict__.values():
-                if value.__class__ is list:
-                    for item in reversed(value):
-                        if isinstance(item, ast.AST):
-                            parents[item] = node
-                            if not isinstance(item, leaves):
-                                push((item, scope if scope is outer or _inside(node, item, None) else outer))
-                elif isinstance(value, ast.AST) and not isinstance(value, skipped):
+            node, outer = pop()
+            kind = node.__class__
+            handler = handlers.get(kind)
+            scope = outer if handler is None else handler(node, outer)
+            held = node.__dict__
+            for field in _HELD.get(kind) or _held(kind):
+                value = held.get(field)
+                if value is None:
+                    continue
+                if value.__class__ is not list:
                     parents[value] = node
-                    if not isinstance(value, leaves):
+                    if value.__class__ not in leaves:
                         push((value, scope if scope is outer or _inside(node, value, None) else outer))
+                    continue
+                for item in reversed(value):
+                    if item is not None:
+                        parents[item] = node
+                        if item.__class__ not in leaves:
+                            push((item, scope if scope is outer or _inside(node, item, None) else outer))
         for calls in module.calls.values():
             calls.sort(
                 key=lambda call: (call.lineno, call.col_offset, -(call.end_lineno or 0), -(call.end_col_offset or 0))

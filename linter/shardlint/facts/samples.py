@@ -88,7 +88,7 @@ def _written(value: ast.expr | None) -> Keys | None:
 
 
 def read_keys(module: Module, collate: ast.FunctionDef) -> Keys | None:
-    """The keys that a function or method takes by name of each sample in its first argument; None if others may pass."""
+    """The keys that a function or method takes of each sample in its first argument; None if others may pass."""
     arguments = [*collate.args.posonlyargs, *collate.args.args]
     if isinstance(module.parent(collate), ast.ClassDef):
         arguments = arguments[1:]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from shardlint.rule import Bad, Call, Findings, Good, Keys, LocalRule, Origin, Site, observation, origin, table
 
 _TABLE = table("modalities", of=__name__)
@@ -35,22 +33,20 @@ class CollatorModalityMismatch(LocalRule):
     A collator that batches every media key of the dataset; a plain text collator for a text model.
 
     Known limits
-    Both sides must be known in one file: a dataset class whose `__getitem__` returns a dict of literal keys, or a
-    model class that takes only media or only text; and a collator from the table, or one in the file that takes keys
-    from each sample by name. A collator or dataset that is a parameter, chosen in a branch, or imported is not judged.
+    Both sides must be known in one file: a dataset whose `__getitem__` returns a dict of literal keys, or a model that
+    takes only media or only text; and a known collator of transformers or trl, or one in the file that takes keys of
+    each sample by name. A collator or dataset that is a parameter, chosen in a branch or imported is not judged.
     """
 
-    severity = "warning"
-    since = "0.1.0"
+    severity, since = "warning", "0.1.0"
     evidence = observation("https://huggingface.co/docs/transformers/main_classes/data_collator")
     suspects = _Batches(*str(_TABLE["calls"]["taking_a_collator"]).split())
     symptoms = (r"KeyError: '(pixel_values|input_features)'", r"You should supply an encoding .* includes input_ids")
     bad = (
         Bad(
             """
-            import torch.utils.data as tud, transformers as hf
+            import torch.utils.data as tud, transformers as hf, trl.trainer.sft_trainer as sft
             from functools import partial
-            from trl.trainer.sft_trainer import DataCollatorForVisionLanguageModeling as Vision
             class Figures(tud.Dataset):
                 def __getitem__(self, index):
                     sample = {"input_ids": self.ids[index]}
@@ -66,9 +62,9 @@ class CollatorModalityMismatch(LocalRule):
                     self.collator = TextCollator()
                     yield tud.DataLoader(Figures(), collate_fn=self.collator)  # error
                     yield tud.DataLoader(Figures(), collate_fn=partial(speech, pad=0))  # error
-            vit, padding = hf.ViTForImageClassification(c), hf.DataCollatorWithPadding(hf.BertTokenizer.from_pretrained("m"))
-            hf.Trainer(model=vit, data_collator=padding, train_dataset=data)  # error
-            hf.Trainer(hf.LlamaForCausalLM.from_pretrained("m"), data_collator=Vision(processor))  # error
+            vit, tokenizer = hf.ViTForImageClassification(config), hf.BertTokenizer.from_pretrained("m")
+            hf.Trainer(model=vit, data_collator=hf.DataCollatorWithPadding(tokenizer), train_dataset=data)  # error
+            hf.Trainer(hf.LlamaForCausalLM(config), data_collator=sft.DataCollatorForVisionLanguageModeling(p))  # error
             """
         ),
     )
@@ -85,10 +81,8 @@ class CollatorModalityMismatch(LocalRule):
             def both(samples):
                 sound = [s["input_features"] for s in samples] if "input_features" in samples[0] else []
                 return {**text([]), "pixel_values": [s["pixel_values"] for s in samples], "sound": sound}
-            def loaders(dataset, collator=None):
-                yield DataLoader(Figures(), collate_fn=both)
-                yield DataLoader(Figures(), collate_fn=collator or text)
-                yield DataLoader(dataset, collate_fn=text)
+            def loaders(collator=None):
+                yield DataLoader(Figures(), collate_fn=both), DataLoader(Figures(), collate_fn=collator or text)
             padding = DataCollatorWithPadding(AutoFeatureExtractor.from_pretrained("m"))
             Trainer(Wav2Vec2ForCTC.from_pretrained("m"), data_collator=padding, train_dataset=data)
             """
@@ -109,11 +103,9 @@ class CollatorModalityMismatch(LocalRule):
                 what += f"{_MEDIA[min(lost)]} that the dataset loads never reaches the model"
                 remedy = f"batch {_listed(lost)} in the collator, or do not load it"
             elif missing & _MEDIA.keys() or (media and "input_ids" in missing):
-                what = f"needs {_listed(missing)} in every sample, but the dataset only gives "
-                what += f"{_listed(samples.possible)}: the first batch fails"
+                what = f"needs {_listed(missing)}, but samples have {_listed(samples.possible)}: the first batch fails"
         elif samples is None and model in _MEDIA_MODELS and reads is not None and name in (*_READING, *_PADDING):
-            what = f"needs `input_ids` in every sample, but `{model}` takes {_MEDIA_MODELS[model]} and no token ids: "
-            what += "the first batch fails"
+            what = f"needs `input_ids`, but `{model}` takes {_MEDIA_MODELS[model]} alone: the first batch fails"
         elif samples is None and model in _TEXT_MODELS and name in _EMITTING:
             what = f"puts `{_EMITTING[name]}` into every batch, but `{model}` takes text alone"
         if given is not None and what:
@@ -121,7 +113,7 @@ class CollatorModalityMismatch(LocalRule):
 
 
 def _reads(collator: Origin) -> Keys | None:
-    """The keys that a collator takes. One that pads token ids fails without them, and passes on whatever else there is."""
+    """The keys that a collator takes. One that pads token ids fails without them, and passes on what else there is."""
     name, given = collator.library_name, collator.argument("tokenizer", 0)
     if name not in _PADDING:
         return Keys(("input_ids",), str(_READING[name]).split()) if name in _READING else collator.read_keys
@@ -133,5 +125,5 @@ def _reads(collator: Origin) -> Keys | None:
     )
 
 
-def _listed(keys: Iterable[str]) -> str:
+def _listed(keys: set[str] | frozenset[str]) -> str:
     return ", ".join(f"`{key}`" for key in sorted(keys))

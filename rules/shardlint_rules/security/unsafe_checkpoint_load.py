@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import re
 
-from shardlint.rule import Bad, Call, Edit, Expression, Findings, Good, LocalRule, Site, file_calls, research, safe
+from shardlint.rule import (
+    Bad,
+    Call,
+    Edit,
+    Expression,
+    Findings,
+    Good,
+    LocalRule,
+    Pinned,
+    Site,
+    Spelled,
+    file_calls,
+    research,
+    safe,
+)
 
 _LOAD = Call("torch.load", "torch.serialization.load")
 _SAVE = Call("torch.save", "torch.serialization.save")
+_OLD_DEFAULT = Pinned("torch", below=(2, 6))
 _PLAIN = ("torch.nn.", "torch.optim.", "torchvision.models.")
 _TEST = re.compile(r"(^|/)(tests?/|test_|conftest)|_test\.py$")
 _OWN_STATE = re.compile(r"extra_state|transformer_engine|__getstate__")
 
 
 class UnsafeCheckpointLoad(LocalRule):
-    """Reports `torch.load(..., weights_only=False)`.
+    """Reports `torch.load(..., weights_only=False)`, and a missing argument where the project's torch is below 2.6.
 
     Why is this bad?
     A checkpoint is a pickle, and unpickling runs whatever code the file asks for, on every rank. With
@@ -27,15 +42,15 @@ class UnsafeCheckpointLoad(LocalRule):
     holds nothing else than tensors and plain containers.
 
     Known limits
-    A missing argument is not reported, since the default is safe from torch 2.6 on; which older versions the project
-    allows is not looked up. Where the same file also writes the path with `torch.save`, where the checkpoint lies in
+    A missing argument is reported only where an installed, locked or least allowed torch is known to be below 2.6.
+    Where the same file also writes the path with `torch.save`, where the checkpoint lies in
     memory (`io.BytesIO`), and in tests, the confidence is below the default threshold: such a file is one's own.
     """
 
     severity = "warning"
     since = "0.1.0"
     evidence = research("https://docs.pytorch.org/docs/stable/generated/torch.load.html")
-    suspects = _LOAD
+    suspects = _LOAD & (Spelled("weights_only") | _OLD_DEFAULT)
     fixes = safe("a state dict of a torch module or optimizer loads under `weights_only=True` too")
     symptoms = (r"Weights only load failed", r"WeightsUnpickler error")
     bad = (
@@ -73,6 +88,7 @@ class UnsafeCheckpointLoad(LocalRule):
                 return net
             """,
         ),
+        Bad("import torch\n\nstate = torch.load('a.pt')  # error", versions={"torch": "2.5.1"}),
         Bad(
             """
             import torch
@@ -91,6 +107,7 @@ class UnsafeCheckpointLoad(LocalRule):
         ),
     )
     good = (
+        Good("import torch\n\nstate = torch.load('a.pt')", versions={"torch": "2.6.0"}),
         Good(
             """
             import json
@@ -108,16 +125,21 @@ class UnsafeCheckpointLoad(LocalRule):
 
     def judge(self, site: Site) -> Findings:
         given = site.argument("weights_only")
-        if given is None or given.literal is not False:
+        old = site.environment.may_be_below("torch", 2, 6) if given is None and not site.opaque else None
+        if old is None and (given is None or given.literal is not False):
             return
+        how = (
+            "with `weights_only=False`"
+            if old is None
+            else f"without `weights_only`, under torch {old.text} ({old.file}),"
+        )
         path = site.argument("f", 0)
         own = path is not None and _written_here(site, path)
         yield site.finding(
-            f"`{site.called}` with `weights_only=False` runs whatever code "
-            f"{_short(path) if path is not None else 'the file'} asks for",
+            f"`{site.called}` {how} runs whatever code {_short(path) if path is not None else 'the file'} asks for",
             help="load with `weights_only=True`; for classes of your own use `torch.serialization.safe_globals`",
             certainty=0.45 if own else None,
-            fixable=given.text == "False" and _only_tensors(site),
+            fixable=(given is None or given.text == "False") and _only_tensors(site),
         )
 
     def fix(self, site: Site, edit: Edit) -> None:
