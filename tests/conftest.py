@@ -1,5 +1,7 @@
 """A project on disk with a cache folder of its own, and a rule pack whose rules the tests know."""
 
+# Tests replace private parts, and some libraries have no types.
+# pyright: reportUnknownMemberType=false
 from __future__ import annotations
 
 import gc

@@ -1,5 +1,7 @@
 """The cache: never wrong, never in the way, never in the linted tree."""
 
+# Tests replace private parts, and some libraries have no types.
+# pyright: reportPrivateUsage=false, reportUnknownLambdaType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
 import marshal

@@ -1,5 +1,7 @@
 """The session table: made anew when anything changes that it was read from, and for nothing else."""
 
+# Tests replace private parts, and some libraries have no types.
+# pyright: reportPrivateUsage=false, reportUnknownLambdaType=false, reportUnknownArgumentType=false
 from __future__ import annotations
 
 import os

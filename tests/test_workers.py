@@ -1,5 +1,7 @@
 """Suspects that are looked at in several processes give what one process gives."""
 
+# Tests replace private parts, and some libraries have no types.
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import os

@@ -1,4 +1,4 @@
-"""Files -> findings. The stages of a run, in the order of the design: discover, cache, prefilter, facts, judge, suppress."""
+"""Files -> findings. The stages of a run: discover, cache, prefilter, facts, judge, suppress."""
 
 from __future__ import annotations
 
@@ -464,7 +464,7 @@ class _Run:
         crashed = {crash.rule for crash in self.outcome.crashes}
         judged = [row for row in self.rows if row["name"] not in crashed]
         filters = Filters(self.session.settings, judged, self.session.rows, on)
-        return filters.apply(findings, self.records, reported, whole=not self.request.paths)
+        return filters.apply(findings, self.records, reported)
 
 
 def _upwards(folder: str) -> list[str]:

@@ -159,6 +159,8 @@ def consulted(root: str, environ: Mapping[str, str], setting: str | None = None)
     """The files and folders that `versions` reads, present or absent, so that a caller can tell when to ask again."""
     found = [os.path.join(root, name) for name in (*_LOCK_FILES, "pyproject.toml", "requirements.txt")]
     found += [os.path.join(root, name) for name in _listed(root) if re.fullmatch(r"requirements.*\.txt|pylock.*", name)]
+    inside = os.path.join(root, "requirements")
+    found += [inside, *(os.path.join(inside, name) for name in _listed(inside) if name.endswith(".txt"))]
     for folder in _folders(root, environ, setting):
         found += [folder, *site_packages(folder)]
     return found

@@ -27,9 +27,7 @@ class Filters:
         partly = {row["family"] for row in every if row["name"] not in judged}
         self.active = frozenset(judged | {row["family"] for row in every} - partly)
 
-    def apply(
-        self, findings: Iterable[Finding], records: dict[str, Record], reported: set[str], *, whole: bool
-    ) -> list[Finding]:
+    def apply(self, findings: Iterable[Finding], records: dict[str, Record], reported: set[str]) -> list[Finding]:
         """The findings to show. Comments are read from the record of each finding's file."""
         comments = {
             path: unpack_suppressions(records[path].suppressions) for path in reported if records[path].suppressions

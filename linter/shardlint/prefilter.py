@@ -73,10 +73,11 @@ class Words:
         """Whether the file can hold a rank test."""
         if self._rank is None:
             self._rank = False
-            if any(self.has(word) for word in WORDS):
+            present = [word for word in WORDS if self.has(word)]
+            if present:
                 from shardlint.facts.rank_conditions import RankConditions
 
-                conditions = RankConditions(self.data.decode("latin-1"))
+                conditions = RankConditions(self.data.decode("latin-1"), present)
                 self._rank = conditions.test_in(0, len(conditions.text))
         return self._rank
 

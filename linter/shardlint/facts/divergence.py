@@ -26,7 +26,7 @@ _STOP: Item = ("exit", "raise")
 
 _MOST = 16
 _PARALLEL = re.compile(
-    r"parallel|mesh|(?:^|[._(])(?:tp|dp|pp|cp|sp|ep|mp|fsdp|ddp|ulysses|data|tensor|model|shard|replicate)_?(?:group|pg)"
+    r"parallel|mesh|(?:^|[._(])(?:tp|dp|pp|cp|sp|ep|mp|fsdp|ddp|ulysses|data|tensor|model|shard|replicate)_?(?:process_)?(?:group|pg)"
 )
 """Groups whose members all take the same way through the code, by their names."""
 
@@ -213,7 +213,8 @@ class _Comparison:
             stays = _stays(yes[start], taken)
             if not stays:
                 return None
-            taken = frozenset.intersection(*stays)
+            for stay in stays:
+                taken = taken & stay if stay is not stays[0] else stay
             start += 1
         yes, no = yes[start:], no[start:]
         if not yes and not no:
@@ -232,7 +233,7 @@ class _Comparison:
         for first, second, answer in zip(yes[0][arms], no[0][arms], (True, False), strict=False):
             if not looped and (yes[0][2], not answer) in taken:
                 continue
-            inside = frozenset() if looped else taken | given(yes[0][2], answer)
+            inside: Taken = given("", answer) if looped else taken | given(yes[0][2], answer)
             found = self._compare(first, second, rest_yes, rest_no, inside)
             if found is not None:
                 return found

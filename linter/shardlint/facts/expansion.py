@@ -102,16 +102,31 @@ def following(ways: list[Path], options: list[Path]) -> list[Path]:
 
 
 def _distinct(paths: list[Path]) -> list[Path]:
-    """The paths that differ in what they issue; of those that do not, what their conditions have in common is kept."""
+    """The paths without those that another covers: one that issues the same under fewer conditions."""
     kept: list[Path] = []
     for path in paths:
-        for place, other in enumerate(kept):
-            if path.leaves == other.leaves and alike(path.reached, other.reached):
-                kept[place] = Path(other.reached, other.leaves, other.taken & path.taken)
-                break
-        else:
-            kept.append(path)
+        place = 0
+        while place < len(kept):
+            joint = _covering(kept[place], path)
+            if joint is None:
+                place += 1
+            else:  # a wider path may cover others in its turn
+                path, place = joint, 0
+                kept = [other for other in kept if _covering(other, joint) is None]
+        kept.append(path)
     return kept
+
+
+def _covering(one: Path, other: Path) -> Path | None:
+    """The path that stands for both: the wider one, or, when one condition takes both answers, the one without it."""
+    if one.leaves != other.leaves or not alike(one.reached, other.reached):
+        return None
+    left, right = one.taken - other.taken, other.taken - one.taken
+    if not left or not right:
+        return one if not left else other
+    if len(left) == len(right) == 1 and next(iter(left))[0] == next(iter(right))[0]:
+        return Path(one.reached, one.leaves, one.taken & other.taken)
+    return None
 
 
 def known_arm(test: object, key: str, answer: bool) -> int | None:

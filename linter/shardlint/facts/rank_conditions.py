@@ -8,6 +8,7 @@ returns one, count as such words themselves.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from shardlint.facts.rank_vocabulary import WORDS
 from shardlint.facts.rank_words import is_rank_identifier
@@ -41,15 +42,23 @@ _SEEN_THROUGH = (
 )
 _OPEN = ("(", "[", "\\", " and", " or", " not")
 _ROUNDS = 4
+_WIDEST = 4000
+"""Characters to each side of a word that are looked at: a minified line would cost its length for each of its words."""
+_NEAR = 120
+"""Characters before a word in which the keyword that asks for its truth must stand: a dotted name fits in between."""
 
 
 class RankConditions:
-    """The names of one file that stand for a rank, and whether a part of the file can hold a test of one."""
+    """The names of one file that stand for a rank, and whether a part of the file can hold a test of one.
 
-    def __init__(self, text: str) -> None:
+    `present`: those of the rank words that the text holds, where that is known already.
+    """
+
+    def __init__(self, text: str, present: Iterable[str] | None = None) -> None:
         self.text = text
         self.names: set[str] = set()
-        fresh = {word for word in WORDS if word in text}
+        self._present = {word for word in WORDS if word in text} if present is None else set(present)
+        fresh = self._present
         for _ in range(_ROUNDS):
             learned = {name for line, at, start in self._uses(fresh) for name in self._named(line, at, start)}
             fresh = learned - self.names
@@ -59,8 +68,7 @@ class RankConditions:
 
     def test_in(self, first: int, last: int) -> bool:
         """Whether the text from offset `first` to `last` can hold a rank test."""
-        words = {word for word in WORDS if self.text.find(word, first, last) >= 0} | self.names
-        return any(_decided(line, at) for line, at, _ in self._uses(words, first, last))
+        return any(_decided(line, at) for line, at, _ in self._uses(self._present | self.names, first, last))
 
     def _named(self, line: str, at: int, start: int) -> list[str]:
         """The names that one line gives the value of the word at `at`."""
@@ -91,7 +99,10 @@ class RankConditions:
                     line_end = len(text) if line_end < 0 else line_end
                     if not text[line_start:start].lstrip().startswith("#"):
                         opened = self._opened(line_start)
-                        found.append((text[opened:line_end], start - opened, line_start))
+                        first_shown = max(opened, start - _WIDEST)
+                        found.append(
+                            (text[first_shown : min(line_end, end + _WIDEST)], start - first_shown, line_start)
+                        )
                 at = text.find(word, end, stop)
         return found
 
@@ -116,7 +127,7 @@ class RankConditions:
 
 def _decided(line: str, at: int) -> bool:
     """Whether the word at `at` is asked for its truth, or stands in a line that both compares and decides."""
-    if _BEFORE.search(line, 0, at) is not None:
+    if _BEFORE.search(line, max(at - _NEAR, 0), at) is not None:
         return True
     return _COMPARES.search(line) is not None and _DECIDES.search(line) is not None
 
