@@ -16,7 +16,8 @@ from pathlib import Path
 import pytest
 
 from shardlint import cli
-from shardlint.engine import Outcome, Request, run
+from shardlint.engine import run
+from shardlint.request import Outcome, Request
 from shardlint.selection import Choice
 from shardlint.session import open_session
 

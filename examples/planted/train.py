@@ -15,6 +15,7 @@ from torch import nn
 from torch.distributed.fsdp import fully_shard
 from torch.optim.lr_scheduler import LambdaLR
 from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
 
 from data import build_loader
 from model import FigureTalker
@@ -68,6 +69,8 @@ def train(config: dict[str, Any], device: torch.device) -> None:
     out = Path(config["out"])
 
     for epoch in range(config["epochs"]):
+        if isinstance(loader.sampler, DistributedSampler):
+            loader.sampler.set_epoch(epoch)
         for batch in loader:
             batch = {name: tensor.to(device, non_blocking=True) for name, tensor in batch.items()}
             with torch.autocast("cuda", dtype=torch.float16):

@@ -17,7 +17,7 @@ from shardlint import __version__
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from typing import Any
+    from typing import Any, TypeGuard
 
 MAGIC = b"shardlint-cache-1\n"
 _DIGEST = 16
@@ -52,8 +52,8 @@ def path(environ: Mapping[str, str], kind: str, key: str) -> str:
     return os.path.join(folder(environ), f"{digest(key.encode('utf-8', 'surrogateescape')).hex()}.{kind}")
 
 
-def load(file: str) -> Any:
-    """The value that `save` wrote, or None when there is none that can be trusted."""
+def load(file: str) -> dict[str, Any] | None:
+    """The table that `save` wrote, or None when there is none that can be trusted."""
     try:
         handle = os.open(file, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
     except OSError:
@@ -76,13 +76,18 @@ def load(file: str) -> Any:
     if not data.startswith(MAGIC) or digest(data[start:]) != data[len(MAGIC) : start]:
         return None
     try:
-        return marshal.loads(data[start:])
+        value = marshal.loads(data[start:])
     except (ValueError, EOFError, TypeError):
         return None
+    return value if _is_table(value) else None
 
 
-def save(file: str, value: Any) -> None:
-    """Write a value of plain types whole or not at all. A cache that cannot be written is no failure of the run."""
+def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
+
+
+def save(file: str, value: dict[str, Any]) -> None:
+    """Write a table of plain values whole or not at all. A cache that cannot be written is no failure of the run."""
     content = marshal.dumps(value)
     temporary = f"{file}.{os.getpid()}.{time.monotonic_ns()}"
     try:

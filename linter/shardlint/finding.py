@@ -20,7 +20,7 @@ SEVERITIES = ("note", "warning", "error")
 class _Frozen:
     """A value object: set once in ``__init__``, compared by its fields."""
 
-    __slots__ = ()
+    __slots__: tuple[str, ...] = ()
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{type(self).__name__} is frozen: `{name}` cannot be set")
@@ -33,7 +33,7 @@ class _Frozen:
         return tuple(getattr(self, name) for name in self.__slots__)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and isinstance(other, _Frozen) and self.fields() == other.fields()
+        return isinstance(other, type(self)) and self.fields() == other.fields()
 
     def __hash__(self) -> int:
         return hash(self.fields())

@@ -88,15 +88,9 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
     if kind == "word":
         return words.spells(needs[1])
     if kind == "all":
-        for part in needs[1:]:
-            if not passes(part, words):
-                return False
-        return True
+        return all(passes(part, words) for part in needs[1:])
     if kind == "any":
-        for part in needs[1:]:
-            if passes(part, words):
-                return True
-        return False
+        return any(passes(part, words) for part in needs[1:])
     if kind == "text":
         return words.has(needs[1])
     if kind == "pinned":

@@ -174,25 +174,26 @@ class PlanEntries(Query):
         return ("all",)
 
 
+Tree = dict[str, "Tree"]
+
+
 def _dotted(names: Iterable[str]) -> Needs:
     """A dotted name can only be resolved in a file that spells each of its parts and takes the last from its package.
 
     Packages share their first parts, so the needs are a tree: a file without `torch` is let go by one look.
     """
-    tree: dict[str, dict[str, object]] = {}
+    tree: Tree = {}
     members: dict[str, set[str]] = {}
     for name in names:
         package, _, last = name.rpartition(".")
         members.setdefault(package, set()).add(last)
-        branch: dict[str, object] = tree  # type: ignore[assignment]  # a tree of any depth
+        branch = tree
         for part in package.split("."):
-            inner = branch.setdefault(part, {})
-            assert isinstance(inner, dict)
-            branch = inner
+            branch = branch.setdefault(part, {})
     return _branch("", tree, members)
 
 
-def _branch(package: str, tree: Mapping[str, object], members: Mapping[str, set[str]]) -> Needs:
+def _branch(package: str, tree: Tree, members: Mapping[str, set[str]]) -> Needs:
     choices: list[Needs] = []
     taken = members.get(package)
     if taken:
@@ -200,7 +201,6 @@ def _branch(package: str, tree: Mapping[str, object], members: Mapping[str, set[
         known = package not in ("", "*", "builtins")
         choices.append(("all", ends, ("reach", package, tuple(sorted(taken)))) if known else ends)
     for part, inner in sorted(tree.items()):
-        assert isinstance(inner, dict)
         below = _branch(f"{package}.{part}" if package else part, inner, members)
         choices.append(below if part in ("", "*", "builtins") else ("all", ("word", part), below))
     return choices[0] if len(choices) == 1 else ("any", *choices)

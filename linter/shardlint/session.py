@@ -67,7 +67,7 @@ def open_session(directory: str, environ: Mapping[str, str]) -> Session:
     """
     where = cache.path(environ, "session", directory)
     stored = cache.load(where)
-    if isinstance(stored, dict) and _fresh(stored, environ):
+    if stored is not None and _fresh(stored, environ):
         return _open(stored["session"], stored["digest"])
     return _make(directory, where, environ)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardlint.changes.key_renames import in_tests, key_renames
+from shardlint.changes.key_renames import key_renames
 from shardlint.changes.memory import memory_change_set
 
 MODEL = "from torch import nn\nclass M(nn.Module):\n    def __init__(self, n):\n        self.{} = nn.Linear(n, n)\n"
@@ -51,9 +51,3 @@ def test_an_index_is_looked_for_by_the_name_before_it() -> None:
     before, after = body.format(""), body.format("nn.Dropout(), ")
     assert renames(before=before, after=after) == ["net.0 -> net.1"]
     assert renames(before=before, after=after, pkg__load='RENAMES = {"net.0": "net.1"}\n') == []
-
-
-@pytest.mark.parametrize("path", ["tests/a.py", "pkg/testing/a.py", "test_a.py", "pkg/a_test.py", "conftest.py"])
-def test_files_of_tests_are_known_by_their_place_or_name(path: str) -> None:
-    assert in_tests(path)
-    assert not in_tests("pkg/attest/model.py")

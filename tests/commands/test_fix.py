@@ -6,7 +6,8 @@ import subprocess
 
 import pytest
 
-from shardlint.engine import Outcome, Request, run
+from shardlint.engine import run
+from shardlint.request import Outcome, Request
 from shardlint.rule import unsafe
 from shardlint.session import Session
 from shardlint_rules.config.yaml_float_is_string import YamlFloatIsString

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from shardlint.changes.edit import parsed
 from shardlint.changes.states import ChangeSet, FileChange
+from shardlint.facts.path_roles import in_tests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,17 +124,6 @@ def _other_models(path: str, listed: list[str]) -> tuple[str, ...]:
         if name.startswith("model") and folder != own and folder.startswith(above + "/"):
             found.add(above + "/" + folder[len(above) + 1 :].partition("/")[0] + "/")
     return tuple(found - {own + "/"})
-
-
-def in_tests(path: str) -> bool:
-    """Whether a file is part of tests, whose models no run keeps a checkpoint of."""
-    *folders, name = path.split("/")
-    return (
-        any(folder in ("test", "tests", "testing", "test_utils") for folder in folders)
-        or name.startswith("test_")
-        or name in ("conftest.py", "testing.py")
-        or name.endswith("_test.py")
-    )
 
 
 def _shared_folders(one: str, other: str) -> int:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from shardlint.changes.edit import first_changed_line, same_code
 from shardlint.changes.generated_file import Declared, GeneratedFile, declaration, generated_file
-from shardlint.changes.key_renames import in_tests, key_renames
+from shardlint.changes.key_renames import key_renames
 from shardlint.changes.states import ChangeSet, FileChange
+from shardlint.facts.path_roles import in_tests
 from shardlint.finding import Finding, Related, Span
 from shardlint.voice import Voice
 

@@ -6,10 +6,10 @@ import os
 
 from shardlint.arguments import Parsed
 from shardlint.baseline import Entry, load_baseline, write_baseline
-from shardlint.engine import Outcome
 from shardlint.errors import BaselineError
 from shardlint.finding import Finding
 from shardlint.report.terminal import escaped
+from shardlint.request import Outcome
 from shardlint.selection import Choice, active_rows, engine_rules, known_names
 from shardlint.session import Session
 

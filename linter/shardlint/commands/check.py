@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 
 from shardlint.arguments import Parsed
-from shardlint.engine import Outcome, Request, files, run
+from shardlint.engine import files, run
 from shardlint.errors import UsageError
 from shardlint.finding import SEVERITIES, Finding
 from shardlint.report.summary import Summary
+from shardlint.request import Outcome, Request
 from shardlint.selection import Choice
 from shardlint.session import Session, open_session
 

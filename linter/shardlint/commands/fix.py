@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from shardlint.arguments import Parsed
-from shardlint.engine import Outcome
 from shardlint.errors import FixRefused
 from shardlint.finding import Finding, Fix
 from shardlint.fixes import FixResult, plan_fixes, unified_diff, write_fixes
 from shardlint.report.terminal import escaped
+from shardlint.request import Outcome
 from shardlint.session import Session
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from shardlint.engine import Outcome
+from shardlint.request import Outcome
 
 
 def shown_timings(outcome: Outcome) -> str:

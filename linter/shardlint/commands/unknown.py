@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shardlint.engine import Outcome
 from shardlint.finding import Evidence, Finding, Span
 from shardlint.fingerprint import fingerprint
+from shardlint.request import Outcome
 
 _RULE = "not-checked"
 

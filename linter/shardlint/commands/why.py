@@ -9,11 +9,12 @@ from shardlint.analysis import parse
 from shardlint.commands.why_conditions import conditions
 from shardlint.commands.why_names import known_calls
 from shardlint.commands.why_rules import rule_lines
-from shardlint.engine import Outcome, Request, run
+from shardlint.engine import run
 from shardlint.environment import Environment
 from shardlint.errors import UndecodableSource, UnreadableFile, UsageError
 from shardlint.facts.module import FUNCTIONS, FunctionNode, Module
 from shardlint.facts.program import package_name
+from shardlint.request import Outcome, Request
 from shardlint.selection import Choice, active_rows
 from shardlint.session import Session
 from shardlint.source import decode

@@ -156,9 +156,19 @@ def _holds(module: Module, hit: Hit, condition: Query) -> bool:
     if isinstance(condition, Pinned):
         return module.environment.may_be_below(condition.package, *condition.below) is not None
     if isinstance(condition, Spelled):
-        return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", module.text) for word in condition.words)
+        return _spells(module, condition)
     if isinstance(condition, Both):
         return _holds(module, hit, condition.first) and _holds(module, hit, condition.second)
     if isinstance(condition, Either):
         return _holds(module, hit, condition.first) or _holds(module, hit, condition.second)
     return any(other.call is hit.call for other in matches(module, condition))
+
+
+def _spells(module: Module, condition: Spelled) -> bool:
+    """Whether the text has one of the words, looked for once a file: a table may list hundreds."""
+    known = module.memo.get(("spelled", condition))
+    if not isinstance(known, bool):
+        words = "|".join(re.escape(word) for word in condition.words)
+        known = re.search(rf"(?<!\w)(?:{words})(?!\w)", module.text) is not None
+        module.memo["spelled", condition] = known
+    return known

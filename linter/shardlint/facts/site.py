@@ -13,8 +13,9 @@ from shardlint.environment import Environment
 from shardlint.facts.guards import Guard, guards
 from shardlint.facts.matching import Hit, last_part, matches, with_bases
 from shardlint.facts.module import FUNCTIONS, FunctionNode, Module
-from shardlint.facts.names import BUILTINS, bindings_at, resolve, self_class, self_values
+from shardlint.facts.names import BUILTINS, BY_NAME, bindings_at, resolve, self_class, self_values
 from shardlint.facts.order import Flow, flow, statements
+from shardlint.facts.path_roles import in_tests
 from shardlint.facts.rank_tests import RankTest, rank_test
 from shardlint.facts.rank_values import RankValue, rank_value
 from shardlint.facts.values import MISSING, identity, literal, made_from, parameter_default
@@ -155,6 +156,11 @@ class Expression:
         """The conditions under which the call runs, outermost first."""
         return guards(self.module, self.ast)
 
+    def guards_apart_from(self, other: Expression) -> list[Guard]:
+        """The conditions under which it runs that `other` does not share, outermost first."""
+        shared = {guard.node for guard in other.guards}
+        return [guard for guard in self.guards if guard.node not in shared]
+
     def attribute_of(self, attribute: str) -> Expression | None:
         """The owner, when the expression is `owner.attribute`."""
         if isinstance(self.ast, ast.Attribute) and self.ast.attr == attribute:
@@ -189,6 +195,11 @@ class Site(Expression):
     def environment(self) -> Environment:
         """The versions that the linted project uses."""
         return self.module.environment
+
+    @property
+    def in_tests(self) -> bool:
+        """Whether the file is part of tests."""
+        return in_tests(self.module.path)
 
     @property
     def called(self) -> str:
@@ -247,6 +258,13 @@ class Site(Expression):
         if isinstance(statement, (ast.AnnAssign, ast.NamedExpr)) and statement.value is value:
             return [Expression(self.module, statement.target, self.voice)]
         return []
+
+    @property
+    def holders(self) -> list[Expression]:
+        """The names that hold its result, also where a function of this file that returns it is called."""
+        from shardlint.facts.holders import holders
+
+        return holders(self)
 
     def reaches(self, other: Expression) -> bool:
         """Whether `other` can run after this call in the same run of the function."""
@@ -330,6 +348,25 @@ class Function:
     def statements(self) -> list[ast.stmt]:
         """All of its statements, nested blocks included, nested definitions not entered."""
         return list(statements(self.ast.body))
+
+    @property
+    def every_call(self) -> list[ast.Call]:
+        """All calls in it, those of nested definitions included."""
+        return [node for node in ast.walk(self.ast) if isinstance(node, ast.Call)]
+
+    def handing(self, name: str) -> list[ast.Call]:
+        """The calls in it, nested definitions included, that are handed a name by position."""
+        return [
+            call
+            for call in self.every_call
+            if any(isinstance(given, ast.Name) and given.id == name for given in call.args)
+        ]
+
+    def calls_spelled_with(self, text: str) -> list[Site]:
+        """Its calls of anything whose last name holds `text`: for helpers that only their name tells of."""
+        spelled = [call for word, found in self.module.calls.items() if text in word for call in found]
+        own = [call for call in spelled if self.module.function(call) is self.ast]
+        return [Site(self.module, Hit(call, "", BY_NAME), self.voice) for call in own]
 
     def calls(self, query: Query, *, receiver: Expression | None = None) -> list[Site]:
         """The hits of a query in this function, in order; with `receiver`, those on the same object."""

@@ -44,20 +44,10 @@ class DcpLoadEmptyTemplate(LocalRule):
                 dcp.load(state, checkpoint_id=path)  # error
                 optimizer.load_state_dict(state["optim"])
                 return optimizer
-            """
-        ),
-        Bad(
-            """
-            from torch.distributed import checkpoint
-            from torch.optim import SGD
-
-            def resume(model, path):
-                opt = SGD(model.parameters(), momentum=0.9)
-                checkpoint.load(dict(optim=opt.state_dict()), checkpoint_id=path)  # error
 
             def peek(path):
                 blob = {}
-                checkpoint.load(blob, checkpoint_id=path)  # error
+                dcp.load(blob, checkpoint_id=path)  # error
                 return blob
             """
         ),
@@ -120,22 +110,15 @@ class DcpLoadEmptyTemplate(LocalRule):
         made = owner.made_from
         if not made or not all(".optim." in name and "lr_scheduler" not in name for name in made):
             return None
-        inside = set(self._calls(site))
+        inside = site.function.every_call
         if not owner.values or not all(value.ast in inside for value in owner.values):
             return None
-        for node in inside:
-            last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-            handed = any(isinstance(given, ast.Name) and given.id == owner.text for given in node.args)
-            if handed or (last in _FILLS and node.lineno <= site.call.lineno):
-                return None
-        return owner.text
+        before = [call.func for call in inside if call.lineno <= site.call.lineno]
+        filled = any((func.attr if isinstance(func, ast.Attribute) else func.id) in _FILLS for func in before)
+        return None if filled or site.function.handing(owner.text) else owner.text
 
     def _changed(self, site: Site, name: str) -> bool:
         """Whether the function hands the template on, or sets an entry of it, before the load."""
-        places = [place for node in self._calls(site) for place in node.args if node is not site.call]
-        places += [n.value for n in ast.walk(site.function.ast) if isinstance(n, (ast.Subscript, ast.Attribute))]
-        before = [place for place in places if place.lineno < site.call.lineno]
-        return any(isinstance(place, ast.Name) and place.id == name for place in before)
-
-    def _calls(self, site: Site) -> list[ast.Call]:
-        return [node for node in ast.walk(site.function.ast) if isinstance(node, ast.Call)]
+        parts = [node for node in ast.walk(site.function.ast) if isinstance(node, (ast.Subscript, ast.Attribute))]
+        set_or_read = [part for part in parts if isinstance(part.value, ast.Name) and part.value.id == name]
+        return any(use.lineno < site.call.lineno for use in (*set_or_read, *site.function.handing(name)))

@@ -117,6 +117,6 @@ class NewGroupInRankBranch(ProgramRule):
             return
         yield split.finding(
             f"`{split.call}` must be entered by every rank of the job, but {split.who} reach it; {split.onward}, "
-            "and the ranks wait for each other until the timeout",
+            "and the ranks wait in it, or in the next group, until the timeout",
             help="create the group on every rank, and choose what to use afterwards",
         )

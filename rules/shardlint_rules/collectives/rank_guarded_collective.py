@@ -13,7 +13,7 @@ class RankGuardedCollective(ProgramRule):
     Why is this bad?
     A collective returns when every rank of the group has called it. Behind a test of the rank, the ranks that enter it
     wait for ranks that never come, or meet them in another collective. Nothing is printed until the watchdog kills the
-    job. On two gloo processes the bad example stands still.
+    job. On two gloo processes `total` below stands still.
 
     Use instead
     Call it on every rank, and keep only what is for one rank (printing, writing a file) behind the guard. Both arms of
@@ -37,12 +37,21 @@ class RankGuardedCollective(ProgramRule):
     bad = (
         Bad(
             """
+            import os
             import torch.distributed as dist
+
+            MAIN = int(os.environ["RANK"]) == 0
 
             def total(score):
                 if dist.get_rank() == 0:
                     dist.all_reduce(score)  # error
                 return score
+
+            def evaluate(model, loader):
+                for batch in loader:
+                    if MAIN and batch is not None:
+                        dist.barrier()  # error
+                    model(batch)
             """
         ),
         Bad(
@@ -70,20 +79,6 @@ class RankGuardedCollective(ProgramRule):
                 """,
             }
         ),
-        Bad(
-            """
-            import os
-            import torch.distributed as dist
-
-            MAIN = int(os.environ["RANK"]) == 0
-
-            def evaluate(model, loader):
-                for batch in loader:
-                    if MAIN and batch is not None:
-                        dist.barrier()  # error
-                    model(batch)
-            """
-        ),
     )
     good = (
         Good(
@@ -106,11 +101,6 @@ class RankGuardedCollective(ProgramRule):
                     box = [None]
                     dist.broadcast_object_list(box, src=0)
                 return box[0]
-            """
-        ),
-        Good(
-            """
-            import torch.distributed as dist
 
             def members(x, ranks, group):
                 if dist.get_rank() in ranks:
@@ -118,10 +108,6 @@ class RankGuardedCollective(ProgramRule):
 
             def adapters(x, lora):
                 if lora.rank == 0:
-                    dist.all_reduce(x)
-
-            def single(x, local_rank):
-                if local_rank != -1:
                     dist.all_reduce(x)
 
             def turns(save):
