@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from shardlint import cache, engine
+from shardlint import cache, engine, project
 from shardlint.finding import Finding
 
 from .conftest import GUARDED, LONG_AGO, PLAIN, Project
@@ -244,27 +244,27 @@ def test_a_warm_run_reads_no_source(filled: Project, monkeypatch: pytest.MonkeyP
     def fail(_run: object, path: str) -> bytes:
         raise AssertionError(f"{path} is read")
 
-    monkeypatch.setattr(engine._Run, "_read", fail)
+    monkeypatch.setattr(project.Project, "read", fail)
     assert shown(filled) == expected
 
 
 def test_an_unreadable_file_is_tried_again(filled: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = shown(filled)
-    real = engine._Run._read
+    real = project.Project.read
 
-    def refuse(run: engine._Run, path: str) -> bytes:
+    def refuse(run: project.Project, path: str) -> bytes:
         if path == "train.py":
             raise PermissionError(13, "Permission denied")
         return real(run, path)
 
-    monkeypatch.setattr(engine._Run, "_read", refuse)
+    monkeypatch.setattr(project.Project, "read", refuse)
     filled.write("train.py", GUARDED + "#")
     for _ in range(2):
         outcome = filled.outcome()
         assert outcome.discovery is not None
         assert outcome.discovery.problems == [("train.py", "train.py cannot be read: Permission denied")]
         assert [finding.path for finding in outcome.findings if finding.path == "train.py"] == []
-    monkeypatch.setattr(engine._Run, "_read", real)
+    monkeypatch.setattr(project.Project, "read", real)
     assert shown(filled) == expected
 
 

@@ -34,7 +34,7 @@ def pack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType
         (file.parent / "__init__.py").touch()
         file.write_text(text, encoding="utf-8")
     (tmp_path / "my_rules" / "__init__.py").touch()
-    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     yield importlib.import_module("my_rules")
     for name in [name for name in sys.modules if name.partition(".")[0] == "my_rules"]:
         del sys.modules[name]

@@ -351,3 +351,16 @@ def test_start_up_imports_nothing_that_costs_time(name: str) -> None:
     )
     run = subprocess.run([sys.executable, "-I", "-S", "-c", script], check=True, capture_output=True, text=True)
     assert run.stdout.strip() == ""
+
+
+def test_a_cache_that_ignores_itself_needs_no_pattern_library(tmp_path: Path) -> None:
+    (tmp_path / "cache" / "deep").mkdir(parents=True)
+    (tmp_path / "cache" / ".gitignore").write_text("# written by a tool\n*\n")
+    (tmp_path / "cache" / "deep" / "a.py").touch()
+    (tmp_path / "b.py").touch()
+    code = (
+        "import sys; from shardlint.discover import discover; "
+        f"print([f[0] for f in discover({str(tmp_path)!r}).files], 'pathspec' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['b.py'] False"

@@ -1,4 +1,4 @@
-"""Every rule's examples: bad ones report exactly the marked lines, good ones nothing, with and without the prefilter."""
+"""Every rule's examples: bad ones report exactly the marked lines, good ones nothing."""
 
 from __future__ import annotations
 

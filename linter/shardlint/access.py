@@ -15,7 +15,7 @@ _NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01
 
 
 class Imports:
-    """The import statements of one file: (module, what is taken from it) for `from`, the rest of the line for `import`."""
+    """The imports of one file: `taken` (module, clause) of each `from`, `plain` the rest of each `import`."""
 
     __slots__ = ("data", "plain", "taken")
 

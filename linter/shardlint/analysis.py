@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 Subject = TypeVar("Subject")
 
+_MOST_KEPT = 4_000_000
+"""Characters of the files whose trees are kept for the program rules, which often ask for further functions of them."""
+
 DOCUMENTS = ("yaml", "json", "toml")
 
 _LONGEST = 10_000
@@ -78,7 +81,7 @@ class Suspect:
 
 
 class Analysis:
-    """Looks at files with a set of rules. `edits` asks for the edits of fixes, `prefilter` can be turned off for tests."""
+    """Looks at files with a set of rules. `edits` asks for the edits of fixes; tests turn `prefilter` off."""
 
     def __init__(
         self,
@@ -99,6 +102,8 @@ class Analysis:
         self.crashes: list[Crash] = []
         self.seconds: dict[str, float] = {}
         self.facts: dict[str, Stored] = {}
+        self.modules: dict[str, Module] = {}
+        self._kept = 0
         self._python_files = python
         self._readers: YamlReaders | None = None
         self._asked = False
@@ -228,6 +233,9 @@ class Analysis:
         for name in ranked:
             facts.trace(name)
         facts.stored["ranked"] = ranked
+        self._kept += len(text)
+        if self._kept <= _MOST_KEPT:
+            self.modules[path] = module
         self.facts[path] = facts.stored
 
     def _document(self, suspect: Suspect) -> Record:

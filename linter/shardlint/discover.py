@@ -304,6 +304,8 @@ class _Search:
             if kind is not None:
                 files.append((folder + name, kind, entry))
             elif name == ".gitignore":
+                if _ignores_all(self.prefix + folder + name):
+                    return
                 layers = [*layers, _Ignores(folder, self.prefix + folder + name)]
             elif name == "pyvenv.cfg" and folder:
                 return
@@ -450,6 +452,16 @@ class _Ignores:
         for negated, source in _gitignore_regexes(file):
             self.decide.append((not negated, re.compile(source).search))
         self.decide.reverse()
+
+
+def _ignores_all(file: str) -> bool:
+    """Whether a `.gitignore` says `*` and nothing else, as tools put it into their caches: told without a library."""
+    try:
+        with open(file, "rb") as opened:
+            lines = opened.read(4096).split(b"\n")
+    except OSError:
+        return False
+    return [line.strip() for line in lines if line.strip() and not line.startswith(b"#")] == [b"*"]
 
 
 def _gitignore_regexes(file: str) -> list[tuple[bool, str]]:

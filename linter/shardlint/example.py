@@ -1,4 +1,4 @@
-"""The examples of a rule: its tests and its documentation. `# error` at the end of a line marks each finding exactly."""
+"""The examples of a rule: its tests and its documentation. `# error` ends each line that must be reported."""
 
 from __future__ import annotations
 

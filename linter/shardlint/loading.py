@@ -1,4 +1,4 @@
-"""A row of plain values -> the rule, imported. Apart from `registry`, whose look at installed packs a run can do without."""
+"""A row of plain values -> the rule. Apart from `registry`: a run can do without its look at installed packs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from shardlint.rule import Rule
 from shardlint.voice import Voice
 
 Row = dict[str, Any]
-"""name, family, pack, module, kind, severity, since, evidence, confidence, fix, preview; from its query: needs, words of effects,
-documents, suffixes, generated."""
+"""name, family, pack, module, kind, severity, since, evidence, confidence, fix, preview; from its query: needs, words
+of effects, documents, suffixes, generated."""
 
 
 def make(row: Row) -> Rule:

@@ -1,7 +1,7 @@
 """Which files a rule can fire in, from the words that its query needs. Bytes in, no parser.
 
-A filter is an over-approximation: a file that it drops holds no match. It is built from plain tuples, so that it can lie
-in the session table and a run without suspects loads no rule.
+A filter is an over-approximation: a file that it drops holds no match. It is built from plain tuples, so that it can
+lie in the session table and a run without suspects loads no rule.
 """
 
 from __future__ import annotations

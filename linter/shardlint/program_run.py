@@ -34,6 +34,9 @@ def run_program(
     """
 
     def load(path: str) -> Module | None:
+        kept = analysis.modules.get(path)
+        if kept is not None:
+            return kept
         try:
             source = decode(read(path))
         except (UndecodableSource, OSError):

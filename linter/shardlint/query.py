@@ -1,7 +1,7 @@
 """What a rule looks for, as data: calls by resolved name, methods by the class of their receiver, divergences, scalars.
 
-A query says two things: `needs`, the words without which no file can match (the prefilter is made of them), and, through
-`facts.matching`, where it matches. Queries are combined with `&` (a condition more) and `|` (a place more).
+A query says two things: `needs`, the words without which no file can match (the prefilter is made of them), and,
+through `facts.matching`, where it matches. Queries are combined with `&` (a condition more) and `|` (a place more).
 """
 
 from __future__ import annotations
@@ -11,9 +11,8 @@ from collections.abc import Iterable, Mapping
 from shardlint.facts.effects import Effects
 
 Needs = tuple[object, ...]
-"""A condition on the bytes of a file: ("word", identifier) | ("text", t) | ("all", needs, ...) | ("any", needs, ...) | ("rank",)
-| ("pinned", package, bound)
-| ("reach", package, members): a member is taken from the package under some name."""
+"""A condition on a file: ("word", identifier), ("text", t), ("rank",), ("pinned", package, bound), ("reach", package,
+members) for a member taken from the package under some name, or ("all" | "any", needs, ...)."""
 
 RANK = "rank"
 """The guard of a `Divergence`: a condition that differs between ranks."""
@@ -119,7 +118,7 @@ class Spelled(Query):
 
 
 class Pinned(Query):
-    """A condition on the project: its version of a package is, or may be, below a bound: `Pinned("torch", below=(2, 6))`.
+    """A condition on the project: its version of a package may be below a bound: `Pinned("torch", below=(2, 6))`.
 
     Where nothing is known of the version, the condition does not hold.
     """
@@ -157,7 +156,7 @@ class Scalars(Query):
 
 
 class ChangedFiles(Query):
-    """Files that a change touches, by the ends of their names: for change rules. `generated` asks for generated ones only."""
+    """Files that a change touches, by the ends of their names: for change rules. `generated`: only generated ones."""
 
     def __init__(self, *suffixes: str, generated: bool = False) -> None:
         self.suffixes = suffixes

@@ -39,5 +39,5 @@ class YamlReaders:
             self.taken.update(match.decode("latin-1") for match in _TAKEN.findall(data))
 
     def keeps_text(self, key: str) -> bool:
-        """Whether a value under `key` reaches code as PyYAML read it: no other reader, and no conversion of that name."""
+        """Whether a value under `key` reaches code as PyYAML read it: no other reader, no conversion of that name."""
         return self.imported == {"yaml"} and key in self.taken and key not in self.converted

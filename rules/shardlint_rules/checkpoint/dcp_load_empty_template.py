@@ -114,7 +114,7 @@ class DcpLoadEmptyTemplate(LocalRule):
         if not owner.values or not all(value.ast in inside for value in owner.values):
             return None
         before = [call.func for call in inside if call.lineno <= site.call.lineno]
-        filled = any((func.attr if isinstance(func, ast.Attribute) else func.id) in _FILLS for func in before)
+        filled = any(getattr(func, "attr", getattr(func, "id", "")) in _FILLS for func in before)
         return None if filled or site.function.handing(owner.text) else owner.text
 
     def _changed(self, site: Site, name: str) -> bool:

@@ -7,11 +7,6 @@ import re
 
 from shardlint.rule import Bad, Call, Expression, Findings, Good, LocalRule, Site, file_calls, observation
 
-_SAMPLER = Call(
-    "torch.utils.data.DistributedSampler",
-    "torch.utils.data.distributed.DistributedSampler",
-    "torchdata.stateful_dataloader.sampler.StatefulDistributedSampler",
-)
 _LOADER = Call(
     "torch.utils.data.DataLoader",
     "torch.utils.data.dataloader.DataLoader",
@@ -40,56 +35,39 @@ class MissingSetEpoch(LocalRule):
 
     Known limits
     Sampler, loader and epoch loop must stand in one file. Where `shuffle` is no constant, the confidence is lower.
-    Lightning, the Hugging Face Trainer and Accelerate call
-    `set_epoch` themselves, so a file that uses one of them is not reported, nor is a sampler for evaluation.
+    Lightning, the Hugging Face Trainer and Accelerate call `set_epoch` themselves, so a file that uses one of them is
+    not reported, nor is a sampler for evaluation.
     """
 
     severity = "error"
     since = "0.1.0"
-    evidence = observation(
-        "https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler"
+    evidence = observation("https://docs.pytorch.org/docs/stable/data.html")
+    suspects = Call(
+        "torch.utils.data.DistributedSampler",
+        "torch.utils.data.distributed.DistributedSampler",
+        "torchdata.stateful_dataloader.sampler.StatefulDistributedSampler",
     )
-    suspects = _SAMPLER
+    symptoms = (r"[Ss]ame (?:order|batches|shuffling) (?:in|for) (?:each|every) epoch",)
     bad = (
         Bad(
             """
             from torch.utils.data import DataLoader, DistributedSampler
 
             def train(ds, model, step):
-                s = DistributedSampler(ds)  # error
-                dl = DataLoader(ds, sampler=s, num_workers=2)
-                for epoch in range(3):  # no set_epoch
-                    for x, y in dl:
+                sampler = DistributedSampler(ds)  # error
+                loader = DataLoader(ds, sampler=sampler, num_workers=2)
+                for epoch in range(3):
+                    for x, y in loader:
                         step(model, x, y)
-            """
-        ),
-        Bad(
-            """
-            import torch.utils.data.distributed as distributed
-            from torch.utils import data
 
-            def loader(ds, world):
-                sampler = distributed.DistributedSampler(ds, shuffle=True) if world > 1 else None  # error
-                return data.DataLoader(ds, sampler=sampler, shuffle=sampler is None)
+            def batches(ds, world):
+                sampler = DistributedSampler(ds, shuffle=True) if world > 1 else None  # error
+                return DataLoader(ds, sampler=sampler, shuffle=sampler is None)
 
             def main(ds, world, epochs, run):
-                batches = loader(ds, world)
+                train_batches = batches(ds, world)
                 for epoch in range(epochs):
-                    run(batches, epoch)
-            """
-        ),
-        Bad(
-            """
-            from torch.utils.data import DataLoader, DistributedSampler
-
-            class Loop:
-                def __init__(self, ds):
-                    self.loader = DataLoader(ds, sampler=DistributedSampler(ds, drop_last=True))  # error
-
-                def run(self, steps):
-                    while steps > 0:
-                        for batch in self.loader:
-                            steps -= 1
+                    run(train_batches, epoch)
             """
         ),
     )
@@ -128,13 +106,6 @@ class MissingSetEpoch(LocalRule):
                 for epoch in range(3):
                     for batch in val_loader:
                         step(batch)
-
-            def another(ds, batches, step):
-                loader = DataLoader(ds, sampler=DistributedSampler(ds))
-                for epoch in range(3):
-                    for batch in batches:
-                        step(batch)
-                return loader
             """
         ),
     )
@@ -145,7 +116,7 @@ class MissingSetEpoch(LocalRule):
         text = site.module.source(site.statement)
         if ordered or site.opaque or _EVALUATION.search(text) or _CALLED_FOR_YOU.search(site.module.text):
             return
-        for held in [held for loader in _loaders(site) for held in _held(loader)]:
+        for held in [held for loader in _loaders(site) for held in loader.holders]:
             if not _EVALUATION.search(held.text) and any(_once_an_epoch(read) for read in held.reads):
                 yield site.finding(
                     f"`{site.called}` is never told the epoch, so each round over `{held.text}` has the same order and "
@@ -165,28 +136,6 @@ def _loaders(sampler: Site) -> list[Site]:
         if given is not None and any(part.ast is sampler.ast for value in given.values for part in value.parts):
             found.append(loader)
     return found
-
-
-def _held(loader: Site) -> list[Expression]:
-    """The names that hold a loader: in its own function, and where the function that returns it is called."""
-    found = list(loader.targets)
-    made = Call(f"{loader.module.dotted}.{loader.function.name}")
-    for given in [loader, *(read for target in loader.targets for read in target.reads)]:
-        out = given.module.statement(given.ast)
-        if isinstance(out, ast.Return):
-            whole = out.value.elts if isinstance(out.value, ast.Tuple) else [out.value]
-            place = next((number for number, part in enumerate(whole) if part is given.ast), None)
-            targets = [target for call in file_calls(loader, made) for target in call.targets]
-            found += [part for target in targets for part in _part(target, place, len(whole))]
-    return found
-
-
-def _part(target: Expression, place: int | None, count: int) -> list[Expression]:
-    """The part of an assignment target that gets the returned value number `place` of `count`."""
-    parts = target.ast.elts if isinstance(target.ast, ast.Tuple) else [target.ast]
-    if place is None or len(parts) != count:
-        return []
-    return [Expression(target.module, parts[place], target.voice)]
 
 
 def _once_an_epoch(read: Expression) -> bool:

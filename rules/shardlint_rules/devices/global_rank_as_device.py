@@ -41,13 +41,6 @@ class GlobalRankAsDevice(LocalRule):
             """
             import os
             import torch
-
-            torch.cuda.set_device(int(os.environ["RANK"]))  # error
-            """
-        ),
-        Bad(
-            """
-            import torch
             from torch import distributed as dist
             from torch.nn.parallel import DistributedDataParallel as DDP
 
@@ -59,21 +52,11 @@ class GlobalRankAsDevice(LocalRule):
                 def wrap(self, model):
                     model = model.to(f"cuda:{self.rank}")  # error
                     return DDP(model, device_ids=[self.rank])  # error
-            """
-        ),
-        Bad(
-            """
-            import os
 
             def main(model):
-                import torch as t
-
-                t.distributed.init_process_group()
-                me = int(os.getenv("RANK", "0"))
-                name = "cuda:" + str(me)
-                device = t.device(name)  # error
-                with t.cuda.device(me):  # error
-                    return model.to(device)
+                torch.cuda.set_device(int(os.environ["RANK"]))  # error
+                name = "cuda:" + os.getenv("RANK", "0")
+                return model.to(torch.device(name))  # error
             """
         ),
     )
@@ -88,9 +71,6 @@ class GlobalRankAsDevice(LocalRule):
             local_rank = int(os.environ["LOCAL_RANK"])
             torch.cuda.set_device(local_rank)
             device = torch.device("cuda", rank % torch.cuda.device_count())
-            device_index = dist.get_rank() % torch.cuda.device_count()
-            torch.cuda.set_device(device_index)
-            where = torch.device(f"cuda:{local_rank}")
 
             def place(model, rank, mesh):
                 torch.cuda.set_device(rank)
@@ -99,16 +79,6 @@ class GlobalRankAsDevice(LocalRule):
 
             def tensor(device):
                 return torch.tensor(dist.get_rank()).to(device)
-
-            def either():
-                if "RANK" in os.environ:
-                    number = int(os.environ["RANK"])
-                if "LOCAL_RANK" in os.environ:
-                    number = int(os.environ["LOCAL_RANK"])
-                torch.cuda.set_device(number)
-
-            def on_cpu():
-                return torch.device("cpu", index=0), torch.ones(1).to(dtype=torch.float32)
             """
         ),
         Good(
@@ -126,18 +96,15 @@ class GlobalRankAsDevice(LocalRule):
     )
 
     def judge(self, site: Site) -> Findings:
-        given = _index(site)
-        if not given or _ONE_NODE.search(site.module.text) or _is_test(site.module.path):
+        found = next((value for value in _index(site) if _global(value)), None)
+        if found is None or site.in_tests or _ONE_NODE.search(site.module.text):
             return
-        for value in given:
-            if _global(value):
-                yield site.finding(
-                    f"`{site.called}` takes the global rank `{value.text}` as the index of a device: on the second "
-                    "node there is no device with that index, and the job ends with `invalid device ordinal`",
-                    help='use the rank on the node, `int(os.environ["LOCAL_RANK"])`',
-                    certainty=value.rank.certainty if value.rank else None,
-                )
-                return
+        yield site.finding(
+            f"`{site.called}` takes the global rank `{found.text}` as the index of a device: on the second node there "
+            "is no device with that index, and the job ends with `invalid device ordinal`",
+            help='use the rank on the node, `int(os.environ["LOCAL_RANK"])`',
+            certainty=found.rank.certainty if found.rank else None,
+        )
 
 
 def _index(site: Site) -> list[Expression]:
@@ -150,9 +117,8 @@ def _index(site: Site) -> list[Expression]:
         if given is not None:
             found.append(given)
             for value in given.values:
-                parts = value.parts
-                if any(isinstance(part.literal, str) and _INDEXED.search(part.literal) for part in parts):
-                    found += parts
+                if any(_INDEXED.search(str(part.literal)) for part in value.parts):
+                    found += value.parts
     return found
 
 
@@ -162,8 +128,3 @@ def _global(value: Expression) -> bool:
     if any(one.rank is not None and one.rank.kind != "global" for one in value.values):
         return False
     return rank is not None and rank.kind == "global" and rank.label == "global rank" and rank.certainty > 0.6
-
-
-def _is_test(path: str) -> bool:
-    folder, _, name = path.rpartition("/")
-    return name.startswith(("test_", "conftest")) or name.endswith("_test.py") or "test" in folder

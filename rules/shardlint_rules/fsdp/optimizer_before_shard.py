@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from shardlint.rule import Bad, Call, Expression, Findings, Good, InFunctionWith, Iterator, LocalRule, Site, observation
+from shardlint.rule import Bad, Call, Expression, Findings, Good, InFunctionWith, LocalRule, Site, observation, table
 
-_TORCH = (
-    *("Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "ASGD", "LBFGS", "Lion", "Muon", "NAdam", "RAdam"),
-    *("RMSprop", "Rprop", "SGD", "SparseAdam"),
-)
-_BITS = tuple(
-    f"{page}{name}{bits}" for page in ("", "Paged") for name in ("Adam", "AdamW", "Lion") for bits in ("", "8bit")
-)
+_TABLE = table("optimizers", of=__name__)
+_TORCH = str(_TABLE["torch"]["names"]).split()
 _OPTIMIZER = Call(
-    *(f"torch.optim.{name}" for name in _TORCH),
-    *(f"torch.optim.{name.lower()}.{name}" for name in _TORCH),
-    *(f"bitsandbytes.optim.{name}" for name in _BITS),
-    *(f"apex.optimizers.{name}" for name in ("FusedAdam", "FusedLAMB", "FusedSGD", "FusedNovoGrad")),
-    *(f"deepspeed.ops.adam.{name}" for name in ("FusedAdam", "DeepSpeedCPUAdam")),
-    *(f"torchao.optim.{name}" for name in ("AdamW8bit", "AdamW4bit", "AdamWFp8", "CPUOffloadOptimizer")),
+    *(f"torch.optim.{module}{name}" for name in _TORCH for module in ("", f"{name.lower()}.")),
+    *(f"{package}.{name}" for package, names in _TABLE["others"].items() for name in str(names).split()),
 )
-_FSDP1 = (
-    "torch.distributed.fsdp.FullyShardedDataParallel",
-    "torch.distributed.fsdp.fully_sharded_data_parallel.FullyShardedDataParallel",
-    "fairscale.nn.FullyShardedDataParallel",
-    "fairscale.nn.data_parallel.FullyShardedDataParallel",
-)
-_SHARD = Call(
-    *_FSDP1,
-    "torch.distributed.fsdp.fully_shard",
-    "torch.distributed._composable.fsdp.fully_shard",
-    "torch.distributed._composable.fully_shard",
-    "torch.distributed.tensor.parallel.parallelize_module",
-    "*.to_empty",
-)
+_FSDP1 = str(_TABLE["sharding"]["fsdp1"]).split()
+_SHARD = Call(*_FSDP1, *str(_TABLE["sharding"]["others"]).split())
 
 
 class OptimizerBeforeShard(LocalRule):
@@ -61,18 +40,13 @@ class OptimizerBeforeShard(LocalRule):
         Bad(
             """
             import torch
-            from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
+            from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, fully_shard
+            from torch.optim import SGD
 
             def wrap(model):
                 opt = torch.optim.AdamW(model.parameters())  # error
                 model = FSDP(model)
                 return model, opt
-            """
-        ),
-        Bad(
-            """
-            from torch.optim import SGD
-            from torch.distributed.fsdp import fully_shard
 
             class Trainer:
                 def setup(self):
@@ -83,33 +57,16 @@ class OptimizerBeforeShard(LocalRule):
                     fully_shard(self.model)
             """
         ),
-        Bad(
-            """
-            import torch.optim as optim
-
-            def build(config):
-                net = config.build()
-                m = net
-                opt = optim.Adam(filter(lambda p: p.requires_grad, m.parameters()))  # error
-                net.to_empty(device="cuda")
-                return opt
-            """
-        ),
     )
     good = (
         Good(
             """
             import torch
             from torch.distributed.fsdp import FullyShardedDataParallel as FSDP, fully_shard
-            from torch.nn.parallel import DistributedDataParallel as DDP
 
             def after(model):
                 model = FSDP(model)
                 return model, torch.optim.AdamW(model.parameters())
-
-            def ddp(model):
-                opt = torch.optim.AdamW(model.parameters())
-                return DDP(model), opt
 
             def another(model, teacher):
                 opt = torch.optim.AdamW(model.parameters())
@@ -134,8 +91,7 @@ class OptimizerBeforeShard(LocalRule):
             def built_again(model):
                 opt = torch.optim.AdamW(model.parameters())
                 fully_shard(model)
-                opt = torch.optim.AdamW(model.parameters())
-                return opt
+                return torch.optim.AdamW(model.parameters())
             """
         ),
     )
@@ -144,7 +100,7 @@ class OptimizerBeforeShard(LocalRule):
         given = site.argument("params", 0)
         if given is None:
             return
-        owners = list(_owners(given))
+        owners = _owners(given)
         for shard in site.function.calls(_SHARD):
             model = shard.receiver if shard.name == "*.to_empty" else shard.argument("module", 0)
             if not site.reaches_in_round(shard) or _keeps_parameters(shard) or _built_again(shard):
@@ -160,15 +116,17 @@ class OptimizerBeforeShard(LocalRule):
                 return
 
 
-def _owners(given: Expression, depth: int = 0) -> Iterator[Expression]:
+def _owners(given: Expression, depth: int = 0) -> list[Expression]:
     """The models whose `parameters()` an argument is made of."""
+    found: list[Expression] = []
     for value in given.values:
         for part in value.parts:
             call = part.as_site()
             if call is not None and call.called.endswith((".parameters", ".named_parameters")) and call.receiver:
-                yield call.receiver
+                found.append(call.receiver)
             elif call is None and depth < 2 and part.last_name and part is not value:
-                yield from _owners(part, depth + 1)
+                found += _owners(part, depth + 1)
+    return found
 
 
 def _keeps_parameters(shard: Site) -> bool:

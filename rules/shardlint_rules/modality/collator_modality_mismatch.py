@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shardlint.rule import Bad, Call, Findings, Good, Keys, LocalRule, Origin, Site, observation, origin, table
+from shardlint.rule import Bad, Call, Findings, Good, Keys, LocalRule, Origin, Site, Spelled, observation, origin, table
 
 _TABLE = table("modalities", of=__name__)
 _PADDING, _READING, _EMITTING = _TABLE["padding"], _TABLE["reading"], _TABLE["emitting"]
@@ -12,13 +12,14 @@ _MEDIA, _MEDIA_MODELS, _TEXT_MODELS = (
 )
 
 
-class _Batches(Call):
-    """Calls that take a collator, in files that spell both sides of a mismatch."""
-
-    def needs(self) -> tuple[object, ...]:
-        sides = (("__getitem__",), _MEDIA), (_MEDIA_MODELS, (*_PADDING, *_READING)), (_TEXT_MODELS, _EMITTING)
-        spelled = [[("any", *(("word", n.rpartition(".")[2]) for n in names)) for names in both] for both in sides]
-        return ("all", super().needs(), ("any", *(("all", *both) for both in spelled)))
+_PADS_OR_READS, _EMITS = (
+    Spelled(*(name.rpartition(".")[2] for name in names)) for names in ((*_PADDING, *_READING), _EMITTING)
+)
+_BOTH_SIDES = (
+    (Spelled("__getitem__") & Spelled(*_MEDIA))
+    | (Spelled(*_MEDIA_MODELS) & _PADS_OR_READS)
+    | (Spelled(*_TEXT_MODELS) & _EMITS)
+)
 
 
 class CollatorModalityMismatch(LocalRule):
@@ -40,7 +41,7 @@ class CollatorModalityMismatch(LocalRule):
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://huggingface.co/docs/transformers/main_classes/data_collator")
-    suspects = _Batches(*str(_TABLE["calls"]["taking_a_collator"]).split())
+    suspects = Call(*str(_TABLE["calls"]["taking_a_collator"]).split()) & _BOTH_SIDES
     symptoms = (r"KeyError: '(pixel_values|input_features)'", r"You should supply an encoding .* includes input_ids")
     bad = (
         Bad(

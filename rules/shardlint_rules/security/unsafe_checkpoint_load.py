@@ -4,27 +4,10 @@ from __future__ import annotations
 
 import re
 
-from shardlint.rule import (
-    Bad,
-    Call,
-    Edit,
-    Expression,
-    Findings,
-    Good,
-    LocalRule,
-    Pinned,
-    Site,
-    Spelled,
-    file_calls,
-    research,
-    safe,
-)
+from shardlint.rule import Bad, Call, Edit, Findings, Good, LocalRule, Pinned, Site, Spelled, file_calls, research, safe
 
-_LOAD = Call("torch.load", "torch.serialization.load")
 _SAVE = Call("torch.save", "torch.serialization.save")
-_OLD_DEFAULT = Pinned("torch", below=(2, 6))
 _PLAIN = ("torch.nn.", "torch.optim.", "torchvision.models.")
-_TEST = re.compile(r"(^|/)(tests?/|test_|conftest)|_test\.py$")
 _OWN_STATE = re.compile(r"extra_state|transformer_engine|__getstate__")
 
 
@@ -43,68 +26,46 @@ class UnsafeCheckpointLoad(LocalRule):
 
     Known limits
     A missing argument is reported only where an installed, locked or least allowed torch is known to be below 2.6.
-    Where the same file also writes the path with `torch.save`, where the checkpoint lies in
-    memory (`io.BytesIO`), and in tests, the confidence is below the default threshold: such a file is one's own.
+    Where the same file also writes the path with `torch.save`, where the checkpoint lies in memory (`io.BytesIO`), and
+    in tests, the confidence is below the default threshold: such a file is one's own.
     """
 
     severity = "warning"
     since = "0.1.0"
     evidence = research("https://docs.pytorch.org/docs/stable/generated/torch.load.html")
-    suspects = _LOAD & (Spelled("weights_only") | _OLD_DEFAULT)
+    suspects = Call("torch.load", "torch.serialization.load") & (
+        Spelled("weights_only") | Pinned("torch", below=(2, 6))
+    )
     fixes = safe("a state dict of a torch module or optimizer loads under `weights_only=True` too")
     symptoms = (r"Weights only load failed", r"WeightsUnpickler error")
     bad = (
         Bad(
             """
             import torch
-
-            def resume(path):
-                return torch.load(path, map_location="cpu", weights_only=False)  # error
-            """
-        ),
-        Bad(
-            """
             from torch import load as read
-            from torch import nn
 
-            class Net(nn.Module):
-                pass
+            def settings(path):
+                return torch.load(path, map_location="cpu", weights_only=False)["args"]  # error
 
-            def restore(path):
-                net = Net()
+            def restore(path, size):
+                net = torch.nn.Linear(size, size)
                 net.load_state_dict(read(path, weights_only=False))  # error
                 return net
             """,
             fixed="""
+            import torch
             from torch import load as read
-            from torch import nn
 
-            class Net(nn.Module):
-                pass
+            def settings(path):
+                return torch.load(path, map_location="cpu", weights_only=False)["args"]  # error
 
-            def restore(path):
-                net = Net()
+            def restore(path, size):
+                net = torch.nn.Linear(size, size)
                 net.load_state_dict(read(path, weights_only=True))  # error
                 return net
             """,
         ),
         Bad("import torch\n\nstate = torch.load('a.pt')  # error", versions={"torch": "2.5.1"}),
-        Bad(
-            """
-            import torch
-
-            def args(path):
-                unsafe = False
-                return torch.load(path, weights_only=unsafe)["args"]  # error
-            """,
-            fixed="""
-            import torch
-
-            def args(path):
-                unsafe = False
-                return torch.load(path, weights_only=unsafe)["args"]  # error
-            """,
-        ),
     )
     good = (
         Good("import torch\n\nstate = torch.load('a.pt')", versions={"torch": "2.6.0"}),
@@ -128,17 +89,13 @@ class UnsafeCheckpointLoad(LocalRule):
         old = site.environment.may_be_below("torch", 2, 6) if given is None and not site.opaque else None
         if old is None and (given is None or given.literal is not False):
             return
-        how = (
-            "with `weights_only=False`"
-            if old is None
-            else f"without `weights_only`, under torch {old.text} ({old.file}),"
-        )
+        how = f"without `weights_only`, under torch {old.text} ({old.file})," if old else "with `weights_only=False`"
         path = site.argument("f", 0)
-        own = path is not None and _written_here(site, path)
+        what = f"the file `{path.text}`" if path is not None and len(path.text) <= 40 else "the file"
         yield site.finding(
-            f"`{site.called}` {how} runs whatever code {_short(path) if path is not None else 'the file'} asks for",
+            f"`{site.called}` {how} runs whatever code {what} asks for",
             help="load with `weights_only=True`; for classes of your own use `torch.serialization.safe_globals`",
-            certainty=0.45 if own else None,
+            certainty=0.45 if _own_file(site) else None,
             fixable=(given is None or given.text == "False") and _only_tensors(site),
         )
 
@@ -146,16 +103,13 @@ class UnsafeCheckpointLoad(LocalRule):
         edit.set_argument(site, "weights_only", "True")
 
 
-def _written_here(site: Site, path: Expression) -> bool:
-    """Whether the same file writes what it reads: a path that it saves to, a buffer in memory, a file of a test."""
-    if "io.BytesIO" in path.made_from or _TEST.search(site.module.path):
-        return True
+def _own_file(site: Site) -> bool:
+    """Whether the code reads what it wrote itself: a path that it saves to, a buffer in memory, a file of a test."""
+    path = site.argument("f", 0)
+    if path is None or "io.BytesIO" in path.made_from or site.in_tests:
+        return path is not None
     saves = [save.argument("f", 1) for save in file_calls(site, _SAVE)]
     return any(written is not None and (path.same_as(written) or path.text == written.text) for written in saves)
-
-
-def _short(path: Expression) -> str:
-    return f"the file `{path.text}`" if len(path.text) <= 40 else "the file"
 
 
 def _only_tensors(site: Site) -> bool:
