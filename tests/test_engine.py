@@ -95,3 +95,23 @@ def test_a_crash_leaves_the_other_findings(packed: Project) -> None:
 def test_an_empty_project_is_healthy(project: Project) -> None:
     outcome = project.outcome()
     assert (outcome.findings, outcome.files, outcome.crashes) == ([], 0, [])
+
+
+METERS = """\
+import torch.distributed as dist
+from meters import sync
+
+def finish(values, mesh):
+    if dist.get_rank() == 0:
+        sync(values)
+    if dist.get_rank(mesh) == 0:
+        sync(values, mesh)
+"""
+
+
+def test_a_project_adds_collectives_of_its_own(project: Project) -> None:
+    project.write("train.py", METERS)
+    assert [finding.span.line for finding in project.outcome().findings] == []
+    project.write("pyproject.toml", '[tool.shardlint.collectives]\n"meters.sync" = {group = 1}\n')
+    found = [(finding.rule, finding.span.line) for finding in project.outcome().findings]
+    assert found == [("rank-guarded-collective", 6), ("rank-guarded-collective", 8)]

@@ -23,7 +23,6 @@ min-confidence = 0.7
 baseline = "ci/known.json"
 environment = "../env"
 generated = ["gen/*.py", {paths = ["out/**"], sources = ["in/*.toml"], command = "make gen"}]
-rank-names = ["mylib.env.is_main"]
 
 [severity]
 some-rule = "off"
@@ -83,7 +82,11 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     rule, path, regexes, pointer, reason = settings.suppress[0]
     assert (rule, path, pointer, reason) == ("config-unknown-key", "conf/*.json", "/a/b", "read by another tool")
     assert re.search(regexes[0][1], "conf/a.json")
-    assert settings.collectives == {"mylib.comm.gather": 1, "mylib.comm.sync": "pg", "mylib.comm.wait": None}
+    assert settings.collectives == {
+        "mylib.comm.gather": {"group": 1},
+        "mylib.comm.sync": {"group": "pg"},
+        "mylib.comm.wait": {},
+    }
     assert set(schema()["properties"]) == set(parse_toml("shardlint.toml", FULL))
 
 

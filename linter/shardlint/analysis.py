@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import traceback
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -81,7 +81,10 @@ class Suspect:
 
 
 class Analysis:
-    """Looks at files with a set of rules. `edits` asks for the edits of fixes; tests turn `prefilter` off."""
+    """Looks at files with a set of rules. `edits` asks for the edits of fixes; tests turn `prefilter` off.
+
+    `python` gives the contents of all Python files of the project; `collectives` are the calls that its settings add.
+    """
 
     def __init__(
         self,
@@ -91,6 +94,7 @@ class Analysis:
         edits: bool = False,
         prefilter: bool = True,
         python: Callable[[], Iterable[bytes]] | None = None,
+        collectives: Mapping[str, Mapping[str, object]] | None = None,
         timed: bool = False,
     ) -> None:
         self.rows = rows
@@ -98,7 +102,9 @@ class Analysis:
         self.edits = edits
         self.prefilter = prefilter
         self.timed = timed
-        self.asked = frozenset(word for row in rows for word in row["words"])
+        self.collectives = dict(collectives or {})
+        own = {name.rpartition(".")[2] for name in self.collectives}
+        self.asked = frozenset(word for row in rows for word in row["words"]) | own
         self.crashes: list[Crash] = []
         self.seconds: dict[str, float] = {}
         self.facts: dict[str, Stored] = {}

@@ -92,6 +92,7 @@ class _Run:
                 prefilter=self.request.prefilter,
                 timed=self.request.timings,
                 python=self.project.python_contents,
+                collectives=self.session.settings.collectives,
             )
         return self._made
 

@@ -8,6 +8,7 @@ from shardlint.analysis import Analysis, parse
 from shardlint.errors import UndecodableSource
 from shardlint.facts.divergence import Split, splits
 from shardlint.facts.divergent import Divergent
+from shardlint.facts.effects import Effects
 from shardlint.facts.module import Module
 from shardlint.facts.program import Program, Stored
 from shardlint.finding import Finding
@@ -60,6 +61,7 @@ class _Judge:
         self.findings: list[Finding] = []
         self.not_judged: set[tuple[str, str, int, str]] = set()
         self._lines: dict[str, list[str]] = {}
+        self._extended: dict[Divergence, Effects] = {}
 
     def file(self, path: str) -> None:
         ranked: list[str] = self.program.file(path).stored.get("ranked", [])
@@ -69,14 +71,22 @@ class _Judge:
             rule = self.analysis.rule(row)
             assert isinstance(rule, ProgramRule)
             assert isinstance(rule.suspects, Divergence)
+            effects = self._effects(rule.suspects)
             try:
                 for function in ranked:
-                    for split in splits(self.program, path, function, rule.suspects.effect):
+                    for split in splits(self.program, path, function, effects):
                         self._judge(rule, split)
             except RecursionError:
                 self.not_judged.add((path, "", 1, "its expressions or calls are nested too deeply"))
             except Exception:
                 self.analysis.crashed(row, path)
+
+    def _effects(self, suspects: Divergence) -> Effects:
+        """The effects of a query with those that the project's settings add; made once for each query."""
+        if suspects not in self._extended:
+            own = self.analysis.collectives if suspects.extended_by == "collectives" else {}
+            self._extended[suspects] = suspects.effect.extended(own)
+        return self._extended[suspects]
 
     def _judge(self, rule: ProgramRule, split: Split) -> None:
         if split.there.unknown:

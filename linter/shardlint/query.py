@@ -132,11 +132,15 @@ class Pinned(Query):
 
 
 class Divergence(Query):
-    """Places where a guard parts the ranks and only some of them issue an effect: for program rules."""
+    """Places where a guard parts the ranks and only some of them issue an effect: for program rules.
 
-    def __init__(self, guard: str, effect: Effects) -> None:
+    `extended_by`: the settings table with which a project adds calls of its own to the effect.
+    """
+
+    def __init__(self, guard: str, effect: Effects, *, extended_by: str = "") -> None:
         self.guard = guard
         self.effect = effect
+        self.extended_by = extended_by
 
     def needs(self) -> Needs:
         """Only the guard must stand in the file: the collective may be in another one."""

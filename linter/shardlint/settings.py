@@ -50,8 +50,7 @@ class Settings:
     generated: (patterns, regexes, patterns of the sources, command or "").
     per_file_ignores: (pattern, regexes, names).
     suppress: (rule, pattern, regexes, JSON pointer or "", reason).
-    collectives: dotted name -> position or name of its group argument, or None.
-    rank_names: dotted names that differ between ranks.
+    collectives: dotted name -> entry of a table of effects: `group`, the position or name of its group argument.
     """
 
     __slots__ = (
@@ -68,7 +67,6 @@ class Settings:
         "include_regexes",
         "min_confidence",
         "per_file_ignores",
-        "rank_names",
         "select",
         "severity",
         "suppress",
@@ -90,8 +88,7 @@ class Settings:
         self.generated: tuple[tuple[tuple[str, ...], Regexes, tuple[str, ...], str], ...] = ()
         self.per_file_ignores: tuple[tuple[str, Regexes, tuple[str, ...]], ...] = ()
         self.suppress: tuple[tuple[str, str, Regexes, str, str], ...] = ()
-        self.collectives: dict[str, int | str | None] = {}
-        self.rank_names: tuple[str, ...] = ()
+        self.collectives: dict[str, dict[str, int | str]] = {}
 
     def as_plain(self) -> dict[str, Any]:
         """The settings as values that `marshal` takes."""
@@ -381,8 +378,7 @@ def _settings(table: dict[str, Any], path: str) -> Settings:
         )
         for entry in table.get("suppress", ())
     )
-    settings.collectives = {name: entry.get("group") for name, entry in table.get("collectives", {}).items()}
-    settings.rank_names = tuple(table.get("rank-names", ()))
+    settings.collectives = {name: dict(entry) for name, entry in table.get("collectives", {}).items()}
     return settings
 
 

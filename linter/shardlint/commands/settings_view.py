@@ -27,7 +27,6 @@ def shown_settings(session: Session, choice: Choice | None = None) -> str:
         _pair("fail-on", settings.fail_on),
         _pair("min-confidence", settings.min_confidence),
         *(_pair(key, value) for key, value in _optional(session)),
-        _pair("rank-names", settings.rank_names),
     ]
     lines += _tables(session)
     on = [row["name"] for row in active_rows(session, choice or Choice())]
@@ -50,8 +49,9 @@ def _tables(session: Session) -> list[str]:
         lines += [_pair(_text(pattern), names) for pattern, _, names in settings.per_file_ignores]
     if settings.collectives:
         lines += ["", "[collectives]"]
-        for name, group in settings.collectives.items():
-            lines.append(f"{_text(name)} = {{}}" if group is None else f"{_text(name)} = {{group = {_value(group)}}}")
+        for name, entry in settings.collectives.items():
+            inside = ", ".join(f"{key} = {_value(value)}" for key, value in entry.items())
+            lines.append(f"{_text(name)} = {{{inside}}}")
     for patterns, _, sources, command in settings.generated:
         lines += _entry("generated", {"paths": patterns, "sources": sources, "command": command})
     for rule, path, _, pointer, reason in settings.suppress:

@@ -84,6 +84,10 @@ class Effects:
     def __or__(self, other: Effects) -> Effects:
         return Effects({**self.own, **other.own})
 
+    def extended(self, table: Mapping[str, Mapping[str, object]]) -> Effects:
+        """These effects and those of a further table, all of them the rule's concern."""
+        return Effects({**self.own, **table}, beside=Effects(self.table)) if table else self
+
     def owns(self, effect: Effect) -> bool:
         """Whether an effect is the rule's concern."""
         return effect.name in self.own

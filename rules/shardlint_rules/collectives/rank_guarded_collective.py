@@ -28,7 +28,11 @@ class RankGuardedCollective(ProgramRule):
     severity = "error"
     since = "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#collective-functions")
-    suspects = Divergence(guard=RANK, effect=Effects(table("collectives", of=__name__), beside=CHECKPOINTS))
+    suspects = Divergence(
+        guard=RANK,
+        effect=Effects(table("collectives", of=__name__), beside=CHECKPOINTS),
+        extended_by="collectives",
+    )
     symptoms = (
         r"Watchdog caught collective operation timeout",
         r"Detected mismatch between collectives on ranks",

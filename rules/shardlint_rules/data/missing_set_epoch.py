@@ -7,19 +7,14 @@ import re
 
 from shardlint.rule import Bad, Call, Expression, Findings, Good, LocalRule, Site, file_calls, observation
 
-_LOADER = Call(
-    "torch.utils.data.DataLoader",
-    "torch.utils.data.dataloader.DataLoader",
-    "torchdata.stateful_dataloader.StatefulDataLoader",
-)
+_TORCH, _TORCHDATA = "torch.utils.data", "torchdata.stateful_dataloader"
+_LOADER = Call(f"{_TORCH}.DataLoader", f"{_TORCH}.dataloader.DataLoader", f"{_TORCHDATA}.StatefulDataLoader")
 _CALLED_FOR_YOU = re.compile(
     r"^[^#\n]*(set_epoch|(accelerator|fabric)\.prepare\(|from accelerate|(from|import) (pytorch_)?lightning"
     r"|import[^\n]*\bTrainer\b|\bTrainer\(|setup_dataloaders|prepare_data_loader)",
     re.MULTILINE,
 )
-_EVALUATION = re.compile(
-    r"(^|_|\b)(val|valid|validation|eval|evaluation|test|dev)(_|\b|$|[A-Zls])|[a-z](Val|Eval|Test)"
-)
+_EVALUATION = re.compile(r"(_|\b)(val|valid|validation|eval|evaluation|test|dev)(_|\b|[A-Zls])|[a-z](Val|Eval|Test)")
 _EPOCH = re.compile(r"epoch|^ep?$", re.IGNORECASE)
 
 
@@ -39,13 +34,12 @@ class MissingSetEpoch(LocalRule):
     not reported, nor is a sampler for evaluation.
     """
 
-    severity = "error"
-    since = "0.1.0"
+    severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/data.html")
     suspects = Call(
-        "torch.utils.data.DistributedSampler",
-        "torch.utils.data.distributed.DistributedSampler",
-        "torchdata.stateful_dataloader.sampler.StatefulDistributedSampler",
+        f"{_TORCH}.DistributedSampler",
+        f"{_TORCH}.distributed.DistributedSampler",
+        f"{_TORCHDATA}.sampler.StatefulDistributedSampler",
     )
     symptoms = (r"[Ss]ame (?:order|batches|shuffling) (?:in|for) (?:each|every) epoch",)
     bad = (
@@ -60,12 +54,11 @@ class MissingSetEpoch(LocalRule):
                     for x, y in loader:
                         step(model, x, y)
 
-            def batches(ds, world):
-                sampler = DistributedSampler(ds, shuffle=True) if world > 1 else None  # error
-                return DataLoader(ds, sampler=sampler, shuffle=sampler is None)
+            def batches(ds):
+                return DataLoader(ds, sampler=DistributedSampler(ds, shuffle=True), drop_last=True)  # error
 
-            def main(ds, world, epochs, run):
-                train_batches = batches(ds, world)
+            def main(ds, epochs, run):
+                train_batches = batches(ds)
                 for epoch in range(epochs):
                     run(train_batches, epoch)
             """
@@ -81,8 +74,7 @@ class MissingSetEpoch(LocalRule):
                 loader = DataLoader(ds, sampler=sampler)
                 for epoch in range(3):
                     sampler.set_epoch(epoch)
-                    for batch in loader:
-                        step(batch)
+                    step(loader)
             """
         ),
         Good(
@@ -92,20 +84,12 @@ class MissingSetEpoch(LocalRule):
             def ordered(ds, step):
                 loader = DataLoader(ds, sampler=DistributedSampler(ds, shuffle=False))
                 for epoch in range(3):
-                    for batch in loader:
-                        step(batch)
+                    step(loader)
 
             def once(ds, step):
                 loader = DataLoader(ds, sampler=DistributedSampler(ds))
                 for batch in loader:
                     step(batch)
-
-            def evaluated(ds, val_ds, step):
-                val_sampler = DistributedSampler(val_ds)
-                val_loader = DataLoader(val_ds, sampler=val_sampler)
-                for epoch in range(3):
-                    for batch in val_loader:
-                        step(batch)
             """
         ),
     )
@@ -116,7 +100,8 @@ class MissingSetEpoch(LocalRule):
         text = site.module.source(site.statement)
         if ordered or site.opaque or _EVALUATION.search(text) or _CALLED_FOR_YOU.search(site.module.text):
             return
-        for held in [held for loader in _loaders(site) for held in loader.holders]:
+        loaders = [loader for loader in file_calls(site, _LOADER) if _draws_from(loader, site)]
+        for held in [held for loader in loaders for held in loader.holders]:
             if not _EVALUATION.search(held.text) and any(_once_an_epoch(read) for read in held.reads):
                 yield site.finding(
                     f"`{site.called}` is never told the epoch, so each round over `{held.text}` has the same order and "
@@ -128,22 +113,16 @@ class MissingSetEpoch(LocalRule):
                 return
 
 
-def _loaders(sampler: Site) -> list[Site]:
-    """The loaders of the file that draw from a sampler."""
-    found: list[Site] = []
-    for loader in file_calls(sampler, _LOADER):
-        given = loader.argument("sampler", 3)
-        if given is not None and any(part.ast is sampler.ast for value in given.values for part in value.parts):
-            found.append(loader)
-    return found
+def _draws_from(loader: Site, sampler: Site) -> bool:
+    given = loader.argument("sampler", 3)
+    return given is not None and any(part.ast is sampler.ast for value in given.values for part in value.parts)
 
 
 def _once_an_epoch(read: Expression) -> bool:
     """Whether a loader is read in each round of a loop over epochs."""
-    iterated = isinstance(read.module.statement(read.ast), ast.For)
     for loop in read.loops:
         if isinstance(loop, ast.While):
-            if iterated:
+            if isinstance(read.module.statement(read.ast), ast.For):
                 return True
         elif _EPOCH.search(read.module.source(loop.target)):
             count = Expression(read.module, loop.iter, read.voice).as_site()

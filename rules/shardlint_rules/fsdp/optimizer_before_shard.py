@@ -52,8 +52,6 @@ class OptimizerBeforeShard(LocalRule):
                 def setup(self):
                     decay = [p for name, p in self.model.named_parameters() if "bias" not in name]
                     self.opt = SGD([{"params": decay, "weight_decay": 0.1}])  # error
-                    for block in self.model.blocks:
-                        fully_shard(block)
                     fully_shard(self.model)
             """
         ),
@@ -76,12 +74,6 @@ class OptimizerBeforeShard(LocalRule):
             def original_parameters(model):
                 opt = torch.optim.AdamW(model.parameters())
                 return FSDP(model, use_orig_params=True), opt
-
-            def either(model, sharded):
-                if sharded:
-                    fully_shard(model)
-                else:
-                    return torch.optim.AdamW(model.parameters())
 
             def in_a_loop(models):
                 for model in models:
@@ -130,10 +122,8 @@ def _owners(given: Expression, depth: int = 0) -> list[Expression]:
 
 
 def _keeps_parameters(shard: Site) -> bool:
-    if shard.name not in _FSDP1:
-        return False
     original = shard.argument("use_orig_params")
-    return shard.opaque or (original is not None and original.literal is not False)
+    return shard.name in _FSDP1 and (shard.opaque or (original is not None and original.literal is not False))
 
 
 def _built_again(shard: Site) -> bool:
