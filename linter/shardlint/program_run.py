@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 from shardlint.analysis import Analysis, parse
 from shardlint.errors import UndecodableSource
-from shardlint.facts.divergence import Split, splits
+from shardlint.facts.divergence import Guard, Split, splits
 from shardlint.facts.divergent import Divergent
 from shardlint.facts.effects import Effects
+from shardlint.facts.expansion import Place
 from shardlint.facts.module import Module
 from shardlint.facts.program import Program, Stored
 from shardlint.finding import Finding
@@ -74,8 +75,14 @@ class _Judge:
             effects = self._effects(rule.suspects)
             try:
                 for function in ranked:
-                    for split in splits(self.program, path, function, effects):
+                    unjudged: list[tuple[Guard, Place]] = []
+                    for split in splits(self.program, path, function, effects, unjudged):
                         self._judge(rule, split)
+                    for guard, place in unjudged:
+                        reason = (
+                            f"`{guard.text}` parts the ranks, and what the call in line {place[0]} does is not known"
+                        )
+                        self.not_judged.add((path, function, guard.span[0], reason))
             except RecursionError:
                 self.not_judged.add((path, "", 1, "its expressions or calls are nested too deeply"))
             except Exception:

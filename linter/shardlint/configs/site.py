@@ -59,10 +59,7 @@ class Scalar:
 
     @property
     def float_text(self) -> str:
-        """A number in scientific notation as YAML 1.1 and 1.2 both read it: a digit on both sides of a dot, a signed exponent.
-
-        Source: https://yaml.org/type/float.html. Raises ValueError when the text has no exponent.
-        """
+        """A number in scientific notation as YAML 1.1 and 1.2 both read it; ValueError when it has no exponent."""
         from shardlint.configs.float_text import float_text
 
         return float_text(self.text)

@@ -84,8 +84,13 @@ class Split:
         self.holds = holds
 
 
-def splits(program: Program, path: str, function: str, effects: Effects) -> list[Split]:
-    """Every divergence of one function for one table of collectives, unknown ones included."""
+def splits(
+    program: Program, path: str, function: str, effects: Effects, unjudged: list[tuple[Guard, Place]] | None = None
+) -> list[Split]:
+    """Every divergence of one function for one table of collectives, unknown ones included.
+
+    `unjudged` takes each guard that parts no known collectives, but has a call on one side only that may issue any.
+    """
     steps = program.file(path).trace(function)
     if not steps or function.rpartition(".")[2] in _HALVES:
         return []
@@ -93,9 +98,12 @@ def splits(program: Program, path: str, function: str, effects: Effects) -> list
     _guards(steps, guards)
     found: list[Split] = []
     for key, written in guards.items():
-        split = _Comparison(program, path, function, effects, key, written).split(steps)
+        comparison = _Comparison(program, path, function, effects, key, written)
+        split = comparison.split(steps)
         if split is not None:
             found.append(split)
+        elif unjudged is not None:
+            unjudged += [(written[0], place) for place in comparison.open[:1]]
     return found
 
 
@@ -193,6 +201,7 @@ class _Comparison:
         self.effects = effects
         self.key = key
         self.written = written
+        self.open: tuple[Place, ...] = ()
         self.sides = (Expansion(program, effects, key, True), Expansion(program, effects, key, False))
 
     def split(self, steps: Trace) -> Split | None:
@@ -264,6 +273,7 @@ class _Comparison:
             if found is not None:
                 here, there = sides if answer else sides[::-1]
                 return self._split(here, there, *found, answer=answer)
+        self.open += tuple(sorted(sides[0].unknown ^ sides[1].unknown))
         return None
 
     def _split(

@@ -9,7 +9,7 @@ from shardlint.query import Call
 
 
 def holders(made: Site) -> list[Expression]:
-    """The targets that get the result of a call, one `return` of this file away at most: `loader` of `x, loader = build()`.
+    """The targets that get the result of a call, at most one `return` away: `loader` of `x, loader = build()`.
 
     Args:
         made: the call; a result that is handed on as an argument or stored in a container is not followed.

@@ -6,7 +6,7 @@ _TEST_WORDS = frozenset(("test", "tests", "testing"))
 
 
 def in_tests(path: str) -> bool:
-    """Whether a file is part of tests: its models are in no checkpoint, its job runs on one machine, its files are its own.
+    """Whether a file is part of tests, whose models are in no checkpoint and whose jobs run on one machine.
 
     Args:
         path: relative to the project root, with `/`.

@@ -31,7 +31,7 @@ class RankGuardedCheckpoint(ProgramRule):
     since = "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html")
     suspects = Divergence(guard=RANK, effect=_CHECKPOINTS)
-    symptoms = (r"Watchdog caught collective operation timeout", r"[Ss]aving checkpoint")
+    symptoms = (r"Watchdog caught collective operation timeout", r"Timed out waiting \d+ms for (?:recv|send) operation")
     bad = (
         Bad(
             """

@@ -34,8 +34,9 @@ class NewGroupInRankBranch(ProgramRule):
 
     Known limits
     Two arms that create the same number of groups count as balanced, whatever their ranks. A `ranks=` list that is
-    computed from the rank itself is not looked at. A mesh of one axis over all ranks makes no group of its own, and
-    is reported all the same.
+    computed from the rank itself is not looked at. What is said of meshes rests on their documentation; a mesh of one
+    axis over all ranks, one of shape (1, 2) on two ranks, and a group of one rank make nobody wait, and are reported
+    all the same.
     """
 
     severity = "error"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-CHECKPOINTS = Effects(table("checkpoints", of=__name__))
+_CHECKPOINTS = Effects(table("checkpoints", of=__name__))
+_COLLECTIVES = Effects(table("collectives", of=__name__), beside=_CHECKPOINTS)
 
 
 class RankGuardedCollective(ProgramRule):
@@ -25,14 +26,9 @@ class RankGuardedCollective(ProgramRule):
     test asks for the rank in that very group, or picks one process and the group is named after a kind of parallelism.
     """
 
-    severity = "error"
-    since = "0.1.0"
+    severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#collective-functions")
-    suspects = Divergence(
-        guard=RANK,
-        effect=Effects(table("collectives", of=__name__), beside=CHECKPOINTS),
-        extended_by="collectives",
-    )
+    suspects = Divergence(guard=RANK, effect=_COLLECTIVES, extended_by="collectives")
     symptoms = (
         r"Watchdog caught collective operation timeout",
         r"Detected mismatch between collectives on ranks",

@@ -36,6 +36,9 @@ class GeneratedFileEdited(ChangeRule):
     since = "0.1.0"
     evidence = observation()
     suspects = ChangedFiles(generated=True)
+    symptoms = (
+        r"(?i)(?:edit|fix|change) (?:is |was )?(?:gone|lost|overwritten) (?:after|by) (?:regenerat|the generator)",
+    )
     bad = (
         Bad(before=_BEFORE, after={**_BEFORE, _PATCHED: _HEADER.format(minor=1) + "EPS = 1e-5  # error\n"}),
         Bad(

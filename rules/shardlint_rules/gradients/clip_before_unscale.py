@@ -28,8 +28,7 @@ class ClipBeforeUnscale(LocalRule):
     of thousands of times too small. No error is raised; the learning rate seems to have no effect.
 
     Use instead
-    Call `scaler.unscale_(optimizer)` after the last backward of the step and before clipping. `scaler.step` knows that
-    it was done.
+    Call `scaler.unscale_(optimizer)` after the last backward of the step and before clipping.
 
     Known limits
     Clipping and `scaler.step` must stand in one function. Where any `unscale_` may run before the clipping in the same
@@ -72,18 +71,15 @@ class ClipBeforeUnscale(LocalRule):
             import torch
             from torch.nn.utils import clip_grad_norm_
 
-            def two_tests(model, opt, scaler, loss):
+            def two_tests(model, opt, scaler):
                 if scaler is not None:
                     scaler.unscale_(opt)
                 clip_grad_norm_(model.parameters(), 1.0)
                 if scaler is not None:
                     scaler.step(opt)
-                else:
-                    opt.step()
 
-            def bf16(model, opt, loss):
+            def bf16(model, opt):
                 scaler = torch.amp.GradScaler("cuda", enabled=False)
-                scaler.scale(loss).backward()
                 clip_grad_norm_(model.parameters(), 1.0)
                 scaler.step(opt)
             """
