@@ -30,18 +30,23 @@ import torch.distributed.checkpoint as dcp
 def save(state, path):
     dcp.save(state, checkpoint_id=path)
 """
-UNSAFE_LOAD = """\
+LOAD = """\
 import torch
+from torch import nn
 
 
 def load(path):
-    return torch.load(path, weights_only=False)
+    model = nn.Linear(8, 8)
+    weights = torch.load(path, weights_only={weights_only})
+    model.load_state_dict(weights)
+    return model
 """
+UNSAFE_LOAD, SAFE_LOAD = LOAD.format(weights_only=False), LOAD.format(weights_only=True)
 READS_CONFIG = """\
 import yaml
 
 with open("configs/sft.yaml") as text:
-    config = yaml.safe_load(text)
+    rate = yaml.safe_load(text)["optim"]["lr"]
 """
 TEXT_RATE = "optim:\n  lr: 1e-5\n"
 
@@ -162,7 +167,7 @@ def test_commit_with_a_violation_is_rejected_and_says_why(repo: Checkout) -> Non
 
 
 def test_clean_commit_passes(repo: Checkout) -> None:
-    repo.stage("load.py", "import torch\n\n\ndef load(path):\n    return torch.load(path, weights_only=True)\n")
+    repo.stage("load.py", SAFE_LOAD)
 
     outcome = repo.commit()
 
@@ -189,6 +194,27 @@ def test_staged_violation_is_rejected_though_the_work_tree_is_clean(repo: Checko
     assert outcome.code != 0
     assert "rank-guarded-checkpoint" in outcome.output
     assert repo.read("save.py") == SAVE_ON_EVERY_RANK
+
+
+def test_only_the_staged_part_of_a_file_is_checked(repo: Checkout) -> None:
+    repo.stage("save.py", SAVE_ON_EVERY_RANK + "\n\n" + GUARDED_SAVE.replace("def save", "def save_first"))
+    repo.write("save.py", repo.read("save.py") + UNSAFE_LOAD)
+
+    outcome = repo.commit()
+
+    assert outcome.code != 0
+    assert "rank-guarded-checkpoint" in outcome.output
+    assert "unsafe-checkpoint-load" not in outcome.output
+    assert repo.read("save.py").endswith(UNSAFE_LOAD)
+
+
+def test_commit_that_only_deletes_passes(repo: Checkout) -> None:
+    repo.git("rm", "--quiet", "save.py")
+
+    outcome = repo.commit()
+
+    assert outcome.code == 0, outcome.output
+    assert repo.git("ls-files") == ".pre-commit-config.yaml"
 
 
 def test_all_files_are_checked_when_nothing_is_staged(repo: Checkout) -> None:
@@ -222,7 +248,7 @@ def test_fix_hook_rewrites_the_file_and_rejects_the_commit_once(fixed_repo: Chec
 
     assert first.code != 0
     assert "files were modified by this hook" in first.output
-    assert after == UNSAFE_LOAD.replace("weights_only=False", "weights_only=True")
+    assert after == SAFE_LOAD
     assert second.code == 0, second.output
 
 

@@ -234,9 +234,8 @@ _LEAVES = frozenset((ast.Constant, ast.Name, ast.Pass, ast.Break, ast.Continue))
 """Nodes that hold no other node that anybody asks for."""
 
 _PLAIN_FIELDS = frozenset(
-    "ctx op ops id attr name names arg asname module level kind type_comment type_ignores conversion is_async simple rest "
-    "kwd_attrs".split()
-)
+    ("ctx", "op", "ops", "id", "attr", "name", "names", "arg", "asname", "module", "level", "kind", "rest", "simple")
+) | {"type_comment", "type_ignores", "conversion", "is_async", "kwd_attrs"}
 """Fields of plain values and of operators, whatever class has them."""
 
 _HELD: dict[type[ast.AST], tuple[str, ...]] = {ast.MatchSingleton: ("",)}
