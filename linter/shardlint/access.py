@@ -8,8 +8,13 @@ different things; here `gather` must be taken from `torch.distributed` somewhere
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
+_WORD = re.compile(rb"\w+")
 _AS = re.compile(rb"([\w.]+)[ \t]+as[ \t]+(\w+)")
+PATCH = re.compile(rb"^[ \t]*([^\W\d]\w*)(?:\.\w+)+[ \t]*=(?!=)", re.MULTILINE)
+"""A line that gives an attribute of a name a value."""
+_SETATTR = re.compile(rb"\bsetattr\s*\(\s*([^\W\d]\w*)")
 _HANDED_ON = (b"= ", b"=", b"else ", b"or ", b"and ", b"getattr(", b"(", b"return ")
 _NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 
@@ -63,6 +68,20 @@ class Imports:
         for clause in self.plain:
             names.update(new for old, new in _AS.findall(clause) if old == dotted)
         return any(self._through(name, wanted) for name in names) or b"import_module" in self.data
+
+    def patch(self, packages: Iterable[str]) -> bool:
+        """Whether an attribute of something imported from one of the packages is given a value."""
+        wanted = {package.encode() for package in packages}
+        names: set[bytes] = set()
+        for module, clause in self.taken:
+            if module.partition(b".")[0] in wanted:
+                names.update(_WORD.findall(clause))
+        for clause in self.plain:
+            words = _WORD.findall(clause)
+            if wanted.intersection(words):
+                names.update(words)
+        given = (found[1] for regex in (PATCH, _SETATTR) for found in regex.finditer(self.data))
+        return bool(names) and any(name in names for name in given)
 
     def _through(self, name: bytes, members: list[bytes]) -> bool:
         """Whether a member is taken from `name`, or `name` itself is handed on to another name."""

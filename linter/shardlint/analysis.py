@@ -14,6 +14,7 @@ from shardlint.errors import UndecodableSource
 from shardlint.facts.matching import matches
 from shardlint.facts.module import FUNCTIONS, Module
 from shardlint.facts.program import FileFacts, Stored
+from shardlint.facts.project_words import ProjectWords
 from shardlint.facts.rank_conditions import RankConditions
 from shardlint.facts.site import Site
 from shardlint.facts.yaml_readers import YamlReaders
@@ -83,7 +84,8 @@ class Suspect:
 class Analysis:
     """Looks at files with a set of rules. `edits` asks for the edits of fixes; tests turn `prefilter` off.
 
-    `python` gives the contents of all Python files of the project; `collectives` are the calls that its settings add.
+    `python` gives the path and the content of every Python file of the project; `collectives` are the calls that its
+    settings add.
     """
 
     def __init__(
@@ -93,7 +95,7 @@ class Analysis:
         environment: Environment | None = None,
         edits: bool = False,
         prefilter: bool = True,
-        python: Callable[[], Iterable[bytes]] | None = None,
+        python: Callable[[], Iterable[tuple[str, bytes]]] | None = None,
         collectives: Mapping[str, Mapping[str, object]] | None = None,
         timed: bool = False,
     ) -> None:
@@ -112,6 +114,7 @@ class Analysis:
         self._kept = 0
         self._python_files = python
         self._readers: YamlReaders | None = None
+        self._words: ProjectWords | None = None
         self._asked = False
         self._rules: dict[str, Rule] = {}
 
@@ -167,7 +170,10 @@ class Analysis:
         tree = parse(source.text)
         if isinstance(tree, SyntaxError):
             return Record(stamp, content, (pack(_syntax_error(path, tree)),), kept)
-        module = Module(path, source.text, tree, dotted=dotted, environment=self.environment)
+        self._asked = False
+        module = Module(
+            path, source.text, tree, dotted=dotted, environment=self.environment, project=self._project_words
+        )
         try:
             findings = [finding for row in suspect.rows for finding in self._clocked(self._local, row, module)]
             if suspect.program:
@@ -175,7 +181,10 @@ class Analysis:
         except RecursionError as error:  # the parser takes deeper nesting than anything that walks its tree
             findings = [_syntax_error(path, SyntaxError(f"RecursionError: {error}"))]
         packed = tuple(pack(finding) for finding in sorted(findings))
-        return Record(stamp, content, packed, kept, root=bool(suspect.program), pending=self._pending(findings))
+        asked = b"?" if self._asked else b""
+        return Record(
+            stamp, content, packed, kept, root=bool(suspect.program), pending=self._pending(findings), asked=asked
+        )
 
     def _passes(self, row: Row, words: Words) -> bool:
         return not self.prefilter or passes(row["needs"], words)
@@ -260,11 +269,19 @@ class Analysis:
         asked = b"?" if self._asked else b""
         return Record(stamp, content, packed, kept, claimed=claimed, pending=self._pending(findings), asked=asked)
 
+    def _project_words(self) -> ProjectWords:
+        """The text of the project, read when a rule asks; the file is then remembered as asked."""
+        self._asked = True
+        if self._words is None:
+            self._words = ProjectWords(self._python_files or (lambda: ()))
+        return self._words
+
     def _yaml_readers(self) -> YamlReaders:
         """What the project does with YAML, worked out when a rule asks; the document is then remembered as asked."""
         self._asked = True
         if self._readers is None:
-            self._readers = YamlReaders(self._python_files() if self._python_files is not None else ())
+            files = self._python_files() if self._python_files is not None else ()
+            self._readers = YamlReaders(data for _, data in files)
         return self._readers
 
     def _config(self, row: Row, document: Document) -> list[Finding]:

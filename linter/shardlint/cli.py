@@ -76,7 +76,30 @@ INIT = Command(
     0,
     0,
 )
-COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT)}
+GENERATED = Command(
+    "generated",
+    "check|lock",
+    "Whether generated files are what their sources generate; `lock` records digests of both.",
+    (
+        Option("--accept", ONE, "with lock: record drifted files too, and why", "REASON"),
+        Option("--help", FLAG, "this text"),
+    ),
+    0,
+    1,
+)
+KEYS = Command(
+    "keys",
+    "lock|diff",
+    "Record the state dict keys of a release, or show what has become of them.",
+    (
+        Option("--accept", ONE, "lock although renamed keys are mapped nowhere, and record why", "REASON"),
+        Option("--base", ONE, "compare with a revision instead of with the record", "REV"),
+        Option("--help", FLAG, "this text"),
+    ),
+    0,
+    1,
+)
+COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT, KEYS, GENERATED)}
 
 
 def entry() -> None:
@@ -146,6 +169,8 @@ def _dispatch(argv: list[str]) -> int:
         "explain": _explain,
         "rules": _rules,
         "init": _init,
+        "keys": _keys,
+        "generated": _generated,
     }
     return handlers[parsed.command](parsed)
 
@@ -186,3 +211,21 @@ def _init(parsed: Parsed) -> int:
     from shardlint.commands.init import init
 
     return init(parsed.flag("yes"), sys.stdin, sys.stdout)
+
+
+def _generated(parsed: Parsed) -> int:
+    from shardlint.commands.generated import generated
+    from shardlint.session import open_session
+
+    text, code = generated(open_session(os.getcwd(), os.environ), parsed)
+    sys.stdout.write(text)
+    return code
+
+
+def _keys(parsed: Parsed) -> int:
+    from shardlint.commands.keys import keys
+    from shardlint.session import open_session
+
+    text, code = keys(open_session(os.getcwd(), os.environ), parsed)
+    sys.stdout.write(text)
+    return code

@@ -131,10 +131,22 @@ def site_packages(folder: str) -> list[str]:
 class Environment:
     """What is known of the versions that the linted project uses: a fact that rules ask for."""
 
-    __slots__ = ("versions",)
+    __slots__ = ("folders", "installed", "packages", "versions")
 
-    def __init__(self, versions: Mapping[str, Version]) -> None:
+    def __init__(
+        self,
+        versions: Mapping[str, Version],
+        folders: Sequence[str] = (),
+        installed: Sequence[str] = (),
+        files: Mapping[str, str] | None = None,
+    ) -> None:
+        """`folders`: where packages lie; `installed`: the names of their metadata; `files`: see `Packages`."""
+        from shardlint.facts.packages import Packages
+
         self.versions = dict(versions)
+        self.folders = tuple(folders)
+        self.installed = tuple(installed)
+        self.packages = Packages(folders, files)
 
     def may_be_below(self, name: str, *bound: int) -> Version | None:
         """The version of a package when the project says that it may be lower than `bound` (2, 6); None otherwise.
@@ -145,14 +157,23 @@ class Environment:
         version = self.versions.get(name)
         return version if version is not None and version.release and version.release < bound else None
 
-    def as_plain(self) -> dict[str, tuple[str, ...]]:
-        """The versions as values that `marshal` takes."""
-        return {name: (v.name, v.text, v.kind, v.file, v.operator) for name, v in self.versions.items()}
+    @classmethod
+    def of(cls, root: str, environ: Mapping[str, str], setting: str | None = None) -> Environment:
+        """The environment of a project; the arguments are those of `versions`."""
+        folders = [packages for folder in _folders(root, environ, setting) for packages in site_packages(folder)]
+        known = [name for at in folders for name in _listed(at) if name.endswith((".dist-info", ".egg-info"))]
+        return cls(versions(root, environ, setting=setting), folders, known)
+
+    def as_plain(self) -> dict[str, Any]:
+        """The versions and packages as values that `marshal` takes."""
+        known = {name: (v.name, v.text, v.kind, v.file, v.operator) for name, v in self.versions.items()}
+        return {"versions": known, "folders": self.folders, "installed": self.installed}
 
     @classmethod
     def from_plain(cls, plain: Mapping[str, Any]) -> Environment:
         """The environment that `as_plain` gave."""
-        return cls({name: Version(*fields) for name, fields in plain.items()})
+        known = {name: Version(*fields) for name, fields in plain["versions"].items()}
+        return cls(known, plain["folders"], plain["installed"])
 
 
 def consulted(root: str, environ: Mapping[str, str], setting: str | None = None) -> list[str]:

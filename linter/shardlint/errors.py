@@ -7,6 +7,7 @@
     ├── UnreadableFile        a file named on the command line cannot be read
     ├── UndecodableSource     the bytes of a Python file are no text in its encoding
     ├── BaselineError         the baseline file is not one
+    ├── LockError             the record of generated files is broken
     ├── PlanError             model facts, a plan or a mesh cannot be read
     ├── FixRefused            an edit cannot be written safely
     └── GitFailed             git is needed for what was asked and did not answer
@@ -47,6 +48,10 @@ class UndecodableSource(ShardlintError):
 
 class BaselineError(ShardlintError):
     """The baseline file cannot be read as one, or may not be written by this run."""
+
+
+class LockError(ShardlintError):
+    """The record of generated files cannot be read as one, or cannot be written."""
 
 
 class PlanError(ShardlintError):

@@ -16,6 +16,7 @@ class Example:
         before, after: for change rules, the two states: path -> text.
         model, plan, mesh: for plan rules, in the text form of `shardlint.runtime.plan`.
         versions: packages that the linted project pins: name -> version.
+        installed: files of the environment that the linted project uses: path below `site-packages` -> text.
         fixed: what the single file must be after the rule's fix.
     """
 
@@ -32,6 +33,7 @@ class Example:
         plan: str = "",
         mesh: str = "",
         versions: Mapping[str, str] | None = None,
+        installed: Mapping[str, str] | None = None,
         fixed: str | None = None,
     ) -> None:
         files = {path: source} if isinstance(source, str) else dict(source)
@@ -42,6 +44,7 @@ class Example:
         self.plan = _dedent(plan)
         self.mesh = mesh
         self.versions = dict(versions or {})
+        self.installed = {name: _dedent(text) for name, text in (installed or {}).items()}
         self.fixed = None if fixed is None else _dedent(fixed)
 
     @property

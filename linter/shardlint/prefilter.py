@@ -69,6 +69,19 @@ class Words:
             self._imports = Imports(self.data)
         return self._imports.reach(package, members)
 
+    def patches(self, packages: tuple[str, ...]) -> bool:
+        """Whether the file can assign to an attribute of one of the packages that are installed."""
+        if self._environment is None:
+            return False
+        installed = [package for package in packages if self._environment.packages.installed(package)]
+        if not any(self.has(package) for package in installed):
+            return False
+        if self._imports is None:
+            from shardlint.access import Imports
+
+            self._imports = Imports(self.data)
+        return self._imports.patch(installed)
+
     def rank(self) -> bool:
         """Whether the file can hold a rank test."""
         if self._rank is None:
@@ -97,4 +110,6 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
         return words.pinned(needs[1], needs[2])
     if kind == "reach":
         return words.reaches(needs[1], needs[2])
+    if kind == "patch":
+        return words.patches(needs[1])
     return words.rank()

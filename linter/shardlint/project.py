@@ -65,11 +65,11 @@ class Project:
         """The paths of all Python files."""
         return [path for path, file in self.files.items() if file[1] == "python"]
 
-    def python_contents(self) -> Iterable[bytes]:
-        """The contents of all Python files that can be read."""
+    def python_contents(self) -> Iterable[tuple[str, bytes]]:
+        """The path and the content of every Python file that can be read."""
         for path in self.python:
             try:
-                yield self.read(path)
+                yield path, self.read(path)
             except OSError:
                 continue
 

@@ -12,7 +12,8 @@ from shardlint.facts.effects import Effects
 
 Needs = tuple[object, ...]
 """A condition on a file: ("word", identifier), ("text", t), ("rank",), ("pinned", package, bound), ("reach", package,
-members) for a member taken from the package under some name, or ("all" | "any", needs, ...)."""
+members) for a member taken from the package under some name, ("patch", packages) for an attribute of one of them that
+is given a value, or ("all" | "any", needs, ...)."""
 
 RANK = "rank"
 """The guard of a `Divergence`: a condition that differs between ranks."""
@@ -85,6 +86,20 @@ class Method(Query):
         else:
             owner = _dotted(self.owners)
         return ("all", method, owner)
+
+
+class Assigned(Query):
+    """Assignments to an attribute of what is imported from one of the packages, if it is installed.
+
+    The site is that of `setattr(owner, name, value)`, however it is written. Only `owner.name = value` at the start of
+    a line and `setattr` itself are seen, where the first part of the owner is an imported name.
+    """
+
+    def __init__(self, *packages: str) -> None:
+        self.packages = packages
+
+    def needs(self) -> Needs:
+        return ("patch", self.packages)
 
 
 class InFunctionWith(Query):

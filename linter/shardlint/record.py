@@ -17,8 +17,8 @@ class Record:
     `stamp`: mtime in nanoseconds, size, inode. `content`: digest of the bytes. `findings`: packed, suppressions not yet
     applied. `suppressions`: packed. `root`: the file can hold a rank test, so program rules start in it. `generated`:
     only rules about generated files speak of it. `pending`: a fix has not been worked out yet. `claimed`: for a
-    document, whether a rule that is on reads its kind. `asked`: for a document that was judged by what the project's
-    Python files do with it, the digest of those files; empty for all others.
+    document, whether a rule that is on reads its kind. `asked`: for a file that was judged by what the project's
+    Python files say, the digest of those files; empty for all others.
     """
 
     __slots__ = ("asked", "claimed", "content", "findings", "generated", "pending", "root", "stamp", "suppressions")

@@ -107,7 +107,7 @@ class Results:
         return None
 
     def _ask_again(self, fresh: dict[str, Record], analysis: Callable[[], Analysis]) -> None:
-        """Documents that were judged by what the Python files do with them are judged anew when those change."""
+        """Files that were judged by what the Python files do with them are judged anew when those change."""
         asked = [path for path, record in fresh.items() if record.asked]
         if not asked:
             return
@@ -116,7 +116,7 @@ class Results:
             record = fresh[path]
             if record.asked not in (b"?", digest):
                 found = analysis().sift(path, self.project.files[path][1], record.stamp, self.project.read(path))
-                record = found if isinstance(found, Record) else analysis().look(found)
+                record = found if isinstance(found, Record) else analysis().look(found, self.project.dotted(path))
                 self.dirty = True
             if record.asked:
                 record.asked = digest

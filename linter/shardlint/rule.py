@@ -18,6 +18,7 @@ from shardlint.facts.site import MISSING, Expression, Function, Site, file_calls
 from shardlint.finding import Evidence, Finding, Related, Span
 from shardlint.query import (
     RANK,
+    Assigned,
     Call,
     ChangedFiles,
     Divergence,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from shardlint.configs.site import Scalar
     from shardlint.facts.divergent import Divergent
     from shardlint.facts.origins import Origin, origin
+    from shardlint.facts.patches import dead_patch
+    from shardlint.facts.registrations import idle_function, unnamed_module
     from shardlint.facts.samples import Keys
     from shardlint.finding import Severity
     from shardlint.runtime.plan import Plan
@@ -49,7 +52,10 @@ _ON_DEMAND = {
     "Origin": "shardlint.facts.origins",
     "Plan": "shardlint.runtime.plan",
     "Scalar": "shardlint.configs.site",
+    "dead_patch": "shardlint.facts.patches",
+    "idle_function": "shardlint.facts.registrations",
     "origin": "shardlint.facts.origins",
+    "unnamed_module": "shardlint.facts.registrations",
 }
 """What only one kind of rule is handed. Imported when such a rule asks: a run of local rules needs none of it."""
 
@@ -197,6 +203,7 @@ __all__ = [
     "KINDS",
     "MISSING",
     "RANK",
+    "Assigned",
     "Bad",
     "Call",
     "Change",
@@ -235,12 +242,15 @@ __all__ = [
     "Site",
     "Span",
     "Spelled",
+    "dead_patch",
     "file_calls",
+    "idle_function",
     "inference",
     "observation",
     "origin",
     "research",
     "safe",
     "table",
+    "unnamed_module",
     "unsafe",
 ]

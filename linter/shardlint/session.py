@@ -43,7 +43,7 @@ class Session:
         root: str,
         file: str | None,
         settings: Settings,
-        environment: dict[str, tuple[str, ...]],
+        environment: dict[str, Any],
         rows: list[Row],
         digest: bytes,
     ) -> None:
@@ -95,7 +95,7 @@ def _stamp(path: str) -> Stamp:
 
 
 def _make(directory: str, where: str, environ: Mapping[str, str]) -> Session:
-    from shardlint.environment import Environment, consulted, versions
+    from shardlint.environment import Environment, consulted
     from shardlint.registry import load_rows, search_path, sources
     from shardlint.settings import find_settings, load_settings
 
@@ -109,7 +109,7 @@ def _make(directory: str, where: str, environ: Mapping[str, str]) -> Session:
         "root": root,
         "file": located.file,
         "settings": settings.as_plain(),
-        "environment": Environment(versions(root, environ, setting=settings.environment)).as_plain(),
+        "environment": Environment.of(root, environ, settings.environment).as_plain(),
         "rows": rows,
     }
     digest = cache.digest(marshal.dumps((session, _contents(code)), _PLAIN))

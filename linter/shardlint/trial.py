@@ -30,8 +30,9 @@ def findings_of(row: Row, example: Example, *, prefilter: bool = True) -> list[F
     Raises Failed when the rule crashes.
     """
     pins = {name: Version(name, text, "locked", "uv.lock") for name, text in example.versions.items()}
-    python = [text.encode() for path, text in example.files.items() if path.endswith(".py")]
-    analysis = Analysis([row], environment=Environment(pins), edits=True, prefilter=prefilter, python=lambda: python)
+    python = [(path, text.encode()) for path, text in example.files.items() if path.endswith(".py")]
+    environment = Environment(pins, files=example.installed)
+    analysis = Analysis([row], environment=environment, edits=True, prefilter=prefilter, python=lambda: python)
     if row["kind"] == "plan":
         from shardlint.plan_run import judge_plan_text
 

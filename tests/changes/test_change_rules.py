@@ -126,7 +126,6 @@ def test_an_edit_that_only_lies_on_disk_is_found_against_a_base(patched: Reposit
     "files",
     [
         {"generated": generated(EDITED), "config": "EPS = 1e-5\n"},
-        {"generated": generated(EDITED), "config": None},
         {"generated": generated(EDITED, version="5.2")},
         {"generated": generated(CODE.replace("(config.size / 8)", "(\n        config.size / 8\n    )"))},
         {"generated": generated(CODE.replace("# rounded up", "# rounded up to a multiple of 8"))},
@@ -139,7 +138,6 @@ def test_an_edit_that_only_lies_on_disk_is_found_against_a_base(patched: Reposit
     ],
     ids=[
         "the source changed along",
-        "the source is gone",
         "the header names another version",
         "layout",
         "a comment",
@@ -154,6 +152,11 @@ def test_an_edit_that_only_lies_on_disk_is_found_against_a_base(patched: Reposit
 def test_what_is_no_hand_edit_is_silent(patched: Repository, check: Check, files: dict[str, str | None]) -> None:
     stage(patched, **files)
     assert check("--staged") == []
+
+
+def test_an_edit_of_a_file_whose_source_goes_is_an_orphan_and_no_hand_edit(patched: Repository, check: Check) -> None:
+    stage(patched, generated=generated(EDITED), config=None)
+    assert check("--staged") == [("generated-file-orphan", GENERATED, 1)]
 
 
 def test_a_generated_file_that_moves_is_silent_and_one_that_moves_and_changes_is_found(

@@ -251,3 +251,10 @@ def test_a_removal_lies_at_the_class() -> None:
 def test_comparing_a_version_with_itself_finds_nothing() -> None:
     source = module("self.a = nn.Linear(h, f)\nself.b = nn.ModuleList([nn.Linear(h, h) for _ in range(f)])")
     assert changes(source, source) == []
+
+
+def test_an_attribute_that_only_one_version_could_read_is_neither_removed_nor_renamed() -> None:
+    assert of_bodies("self.norm = nn.LayerNorm(h)", "self.norm = make(h)") == []
+    assert of_bodies("self.norm = nn.LayerNorm(h)", "self.norm = make(h)\nself.other = nn.LayerNorm(h)") == []
+    assert of_bodies("self.a = nn.Linear(h, f)\nself.b = make(h)", "self.b = nn.Linear(h, f)") == [("removed", "a", "")]
+    assert of_bodies("self.norm = nn.LayerNorm(h)", "self.norm = None") == [("removed", "norm", "")]

@@ -8,6 +8,8 @@ from functools import cached_property
 
 from shardlint.changes.edit import parsed
 from shardlint.changes.generated import Header, generated_header
+from shardlint.changes.lock import LOCK, digest, locked
+from shardlint.changes.patchgen import Drift, drifts_of, is_patch_config
 from shardlint.changes.sources import declared_sources, justifies
 from shardlint.changes.states import ChangeSet, FileChange
 from shardlint.discover import compile_patterns, matcher
@@ -31,7 +33,7 @@ class GeneratedFile:
 
     `said_by` is "header", "settings" or ".gitattributes"; `line` is that of the header in the later state, from 1, and
     0 where no header says it; `words` are the header's own; `command` is what regenerates the file, as the settings
-    say, or "". `regenerated` tells whether the header is another than before: the generator ran with other inputs.
+    say, or "". `regenerated` tells whether the file is new or its header another: the generator ran, with other inputs.
     """
 
     def __init__(
@@ -42,12 +44,13 @@ class GeneratedFile:
         declared: Declared | None,
     ) -> None:
         before, after = headers
-        self.said_by = "header" if before is not None else "settings" if declared is not None else ".gitattributes"
+        self.said_by = "header" if before or after else "settings" if declared is not None else ".gitattributes"
         self.line = after.line if after is not None else 0
-        self.words = before.text if before is not None else ""
+        self._header = before or after or _NO_HEADER
+        self.words = self._header.text
         self.command = declared[3] if declared is not None else ""
-        self.regenerated = (before.block if before else "") != (after.block if after else "")
-        self._header = before or _NO_HEADER
+        self.regenerated = file.before is None or (before.block if before else "") != (after.block if after else "")
+        self._file = file
         self._changes = changes
         self._names = {file.path, file.old_path or file.path}
         self._patterns = declared[2] if declared is not None else ()
@@ -68,12 +71,40 @@ class GeneratedFile:
         """Whether the header names sources and the repository has none: the file was taken from elsewhere."""
         return bool(self._header.sources) and not self.sources
 
+    @cached_property
+    def drifts(self) -> tuple[Drift, ...]:
+        """Where it parts, since this change, from what its patch configuration generates."""
+        configs = [source for source in self.sources if is_patch_config(source)]
+        file, changes = self._file, self._changes
+        if not configs or file.after is None:
+            return ()
+        drifts = drifts_of(file.path, file.after, configs, changes.read_after)
+        before = file.before if drifts else None
+        old = drifts_of(file.path, before, configs, changes.read_before) if before is not None else []
+        known = {drift.name for drift in old}
+        return tuple(drift for drift in drifts if drift.name not in known)
+
+    @cached_property
+    def recorded(self) -> str:
+        """What the record of generated files tells: "same" if it holds this content, "edited" if it holds another
+        while all sources are as recorded, "" if it tells nothing."""
+        entry = locked(self._changes.read_after(LOCK)).get(self._file.path)
+        if entry is None or self._file.after is None:
+            return ""
+        if entry.output == digest(self._file.after):
+            return "same"
+        contents = {source: self._changes.read_after(source) for source in entry.sources}
+        held = all(data is not None and digest(data) == entry.sources[source] for source, data in contents.items())
+        return "edited" if held and contents else ""
+
     @property
     def explained(self) -> bool:
         """Whether a file that changed along can be why it changed."""
         touched = {path for change in self._changes.changes for path in (change.path, change.old_path or change.path)}
         others = touched - self._names
-        return any(self._named(path) for path in others) or any(self._may_cause(path) for path in others)
+        if any(self._named(path) for path in others):
+            return True
+        return self.recorded != "edited" and any(self._may_cause(path) for path in others)
 
     def _named(self, path: str) -> bool:
         if self._declared(path) or _is_generator(path) or (self._foreign and _is_pin(path)):
@@ -92,7 +123,7 @@ class GeneratedFile:
         """
         if self.sources:
             return path in self._imported
-        if path.endswith(_NO_SOURCES):
+        if path.endswith(_NO_SOURCES) or path == LOCK:
             return False
         content = self._changes.read_after(path) or self._changes.read_before(path)
         return content is None or generated_header(content) is None
@@ -110,7 +141,9 @@ def declaration(path: str, settings: Sequence[Declared]) -> Declared | None:
 
 
 def generated_file(file: FileChange, changes: ChangeSet, declared: Declared | None) -> GeneratedFile | None:
-    """The facts of a changed file that is generated in the earlier state; None if it is not, or if a state lacks it.
+    """The facts of a changed file that is generated in the earlier state, or in the later one if it is new.
+
+    None for any other file, and for one that is gone.
 
     Args:
         file: the changed file.
@@ -120,13 +153,14 @@ def generated_file(file: FileChange, changes: ChangeSet, declared: Declared | No
     What ``.gitattributes`` alone calls generated counts for Python files only: elsewhere, lock files and vendored data
     are marked the same way, and they change by themselves.
     """
-    if file.before is None or file.after is None:
+    if file.after is None:
         return None
-    headers = generated_header(file.before), generated_header(file.after)
+    headers = generated_header(file.before) if file.before is not None else None, generated_header(file.after)
     marked = changes.marked_generated(file.path)
     if marked is False and declared is None:
         return None
-    if headers[0] is None and declared is None and not (marked and file.path.endswith((".py", ".pyi"))):
+    stated = headers[0] or (headers[1] if file.before is None else None)
+    if stated is None and declared is None and not (marked and file.path.endswith((".py", ".pyi"))):
         return None
     return GeneratedFile(file, changes, headers, declared)
 

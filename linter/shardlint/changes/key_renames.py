@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from shardlint.changes.edit import parsed
+from shardlint.changes.locked_keys import MODULE_WORDS, locked_changes
 from shardlint.changes.states import ChangeSet, FileChange
 from shardlint.facts.path_roles import in_tests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from shardlint.facts.key_changes import KeyChange
-
-_MODULE_WORDS = (b"Module", b"nn.", b"Layer", b"Model", b"Parameter", b"register_buffer")
+    from shardlint.facts.module_tree import ModuleClass
 
 _SEARCHED = 200
 """Files beside the changed ones in which a mapping of old keys is looked for, the likeliest first."""
@@ -37,27 +37,68 @@ _MAPPING_NAMES = (
 def key_renames(file: FileChange, changes: ChangeSet) -> Iterator[KeyChange]:
     """The keys that a changed Python file renames without any code in sight that maps the old one.
 
-    Looked at: the file, the files that changed along, and at most `_SEARCHED` others of the same package.
+    They are compared with the key manifest, where the project has one, and otherwise with the earlier state. Mappings
+    are looked for in the file, the files that changed along, and at most `_SEARCHED` others of the same package.
     """
-    if file.before is None or file.after is None or not file.path.endswith(".py"):
+    if file.before is None or not any(word in file.before for word in MODULE_WORDS):
         return
-    if not any(word in file.before for word in _MODULE_WORDS):
-        return
-    before, after = parsed(file.before), parsed(file.after)
-    if before is None or after is None:
-        return
-    # Costly to import, and most changes touch no module.
-    from shardlint.facts.key_changes import compare
-    from shardlint.facts.key_remaps import handles_rename
-    from shardlint.facts.module_tree import module_classes
+    since_lock = locked_changes(file, changes)
+    yield from unmapped(file, changes, changed_keys(file) if since_lock is None else since_lock)
 
-    renamed = [one for one in compare(module_classes(before), module_classes(after)) if one.kind == "renamed"]
-    if not renamed:
+
+def unmapped(file: FileChange, changes: ChangeSet, changed: Iterable[KeyChange]) -> Iterator[KeyChange]:
+    """The renamed keys among changes of a file that no code in sight maps."""
+    renamed = [one for one in changed if one.kind == "renamed"]
+    after = parsed(file.after or b"")
+    if not renamed or after is None:
         return
+    from shardlint.facts.key_remaps import handles_rename
+
     others = _Mappings(file, changes)
     for one in renamed:
         if not handles_rename(after, one.old, one.new) and not others.handle(one.old, one.new):
             yield one
+
+
+def key_reshapes(file: FileChange, changes: ChangeSet) -> list[KeyChange]:
+    """The keys whose tensors a change gives another shape for certain, without a conversion that names them.
+
+    A conversion is looked for in the file and in those that changed along: one that was there before names the key for
+    another reason.
+    """
+    found = [one for one in changed_keys(file) if one.kind == "reshaped" and one.sure]
+    if not found:
+        return []
+    from shardlint.facts.key_remaps import handles_rename
+
+    beside = [change.after for change in changes.changes if change.path.endswith(".py") and not in_tests(change.path)]
+    trees = [tree for content in beside if content is not None and (tree := parsed(content)) is not None]
+    return [one for one in found if not any(handles_rename(tree, one.old, "") for tree in trees)]
+
+
+def changed_keys(file: FileChange) -> list[KeyChange]:
+    """All changes of keys in a Python file, mapped or not; none if one of its states does not parse."""
+    states = both_classes(file)
+    if states is None:
+        return []
+    from shardlint.facts.key_changes import compare
+
+    return compare(*states)
+
+
+def both_classes(file: FileChange) -> tuple[dict[str, ModuleClass], dict[str, ModuleClass]] | None:
+    """The module classes of a changed Python file in its two states; None if one is absent, or holds no model."""
+    if file.before is None or file.after is None or not file.path.endswith(".py"):
+        return None
+    if not any(word in file.before for word in MODULE_WORDS):
+        return None
+    before, after = parsed(file.before), parsed(file.after)
+    if before is None or after is None:
+        return None
+    # Costly to import, and most changes touch no module.
+    from shardlint.facts.module_tree import module_classes
+
+    return module_classes(before), module_classes(after)
 
 
 class _Mappings:

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from shardlint.changes.edit import first_changed_line, same_code
 from shardlint.changes.generated_file import Declared, GeneratedFile, declaration, generated_file
-from shardlint.changes.key_renames import key_renames
+from shardlint.changes.key_renames import key_renames, key_reshapes
+from shardlint.changes.outputs import StaleOutput, orphans, stale_outputs
+from shardlint.changes.stale_patterns import StalePattern, stale_patterns
 from shardlint.changes.states import ChangeSet, FileChange
 from shardlint.facts.path_roles import in_tests
 from shardlint.finding import Finding, Related, Span
@@ -49,7 +51,7 @@ class Change:
 
     @property
     def generated(self) -> GeneratedFile | None:
-        """What is known of a file that a generator writes; None for any other, and for a new or deleted one."""
+        """What is known of a file that a generator writes; None for any other, and for a deleted one."""
         if self._generated is None:
             declared = declaration(self.path, self._declared)
             self._generated = (generated_file(self.file, self.changes, declared),)
@@ -80,6 +82,22 @@ class Change:
         """The state dict keys that the change renames, without any code in sight that maps the old ones."""
         return tuple(key_renames(self.file, self.changes))
 
+    def key_reshapes(self) -> Sequence[KeyChange]:
+        """The state dict keys whose tensors the change gives another shape, without a conversion that names them."""
+        return key_reshapes(self.file, self.changes)
+
+    def stale_patterns(self) -> Sequence[StalePattern]:
+        """The plan patterns, LoRA targets and other lists of the later state that a renamed key left behind."""
+        return tuple(stale_patterns(self.file, self.changes))
+
+    def stale_outputs(self) -> Sequence[StaleOutput]:
+        """The generated files that this one is a source of and that the change leaves as they were."""
+        return stale_outputs(self.file, self.changes, self._declared)
+
+    def orphans(self) -> Sequence[tuple[str, int]]:
+        """The generated files whose last source was this deleted file: path and line of the header."""
+        return orphans(self.file, self.changes, self._declared)
+
     def finding(
         self,
         message: str,
@@ -90,18 +108,20 @@ class Change:
         related: Sequence[tuple[str, int, str]] = (),
         scope: str = "",
         certainty: float = 1.0,
+        path: str | None = None,
     ) -> Finding:
-        """A finding in the later state of the file: from `column` to the end of `line`.
+        """A finding in the later state of the file, or of `path`: from `column` to the end of `line`.
 
         Args:
             related: other places that explain it: path, line and words.
             scope: the class or function around it, which names the finding across edits.
             certainty: of the match: 1.0 read off the files, 0.8 inferred, 0.6 by name only.
         """
-        lines = (self.after or "").split("\n")
+        content = self.after if path is None else _text(self.changes.read_after(path))
+        lines = (content or "").split("\n")
         text = lines[line - 1] if line <= len(lines) else ""
         return self.voice.finding(
-            self.path,
+            path or self.path,
             Span(line, column, line, max(len(text), column) + 1),
             message,
             help=help,

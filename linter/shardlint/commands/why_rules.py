@@ -60,6 +60,8 @@ def missing(needs: tuple[Any, ...], words: Words) -> str:
         return f"`{needs[1]}` below {'.'.join(str(part) for part in needs[2])}"
     if kind == "reach":
         return f"a use of `{needs[1]}`"
+    if kind == "patch":
+        return "an assignment to an attribute of an installed package"
     if kind == "all":
         return " and ".join(dict.fromkeys(missing(part, words) for part in needs[1:] if not passes(part, words)))
     if kind == "any":

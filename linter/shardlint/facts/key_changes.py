@@ -67,6 +67,22 @@ def compare(before: Mapping[str, ModuleClass], after: Mapping[str, ModuleClass])
     return found
 
 
+def renamed_classes(before: Mapping[str, ModuleClass], after: Mapping[str, ModuleClass]) -> dict[str, str]:
+    """Classes that only one version has and whose keys are the same: one class under a new name, old to new."""
+    gone = [name for name in before if name not in after]
+    came = [name for name in after if name not in before]
+    if not gone or not came:
+        return {}
+    old_keys, new_keys = StateKeys(before), StateKeys(after)
+    found: dict[str, str] = {}
+    for name in gone:
+        keys = old_keys.of_class(name)
+        same = [other for other in came if new_keys.of_class(other) == keys]
+        if len(same) == 1:
+            found[name] = same[0]
+    return found
+
+
 class _Comparison:
     """Two versions of a file, with the keys of each."""
 
@@ -74,19 +90,7 @@ class _Comparison:
         self._after = after
         self._old_keys = StateKeys(before)
         self._new_keys = StateKeys(after)
-        self._new_names = self._renamed_classes(before, after)
-
-    def _renamed_classes(self, before: Mapping[str, ModuleClass], after: Mapping[str, ModuleClass]) -> dict[str, str]:
-        """Classes that only one version has and whose keys are the same: one class under a new name."""
-        gone = [name for name in before if name not in after]
-        came = [name for name in after if name not in before]
-        found: dict[str, str] = {}
-        for name in gone:
-            keys = self._old_keys.of_class(name)
-            same = [other for other in came if self._new_keys.of_class(other) == keys]
-            if len(same) == 1:
-                found[name] = same[0]
-        return found
+        self._new_names = renamed_classes(before, after)
 
     def of_class(self, old: ModuleClass, new: ModuleClass) -> Iterator[KeyChange]:
         """The changes in one class."""
@@ -152,6 +156,11 @@ class _Sides:
         gone = {key: members for key, members in before.items() if not any(overlap(key, other) for other in after)}
         came = {key: members for key, members in after.items() if not any(overlap(key, other) for other in before)}
         gone = {key: members for key, members in gone.items() if not self._moved_down(prefix, key)}
+        if not prefix:
+            # What only one version could read was there in both; a class without known keys is such, too.
+            kept = self._new.unread | {member.key for member in new if member.local}
+            gone = {key: members for key, members in gone.items() if key not in kept}
+            came = {key: members for key, members in came.items() if key not in self._old.unread}
         pairs = self._pairs(gone, came)
         for key, members in gone.items():
             target = pairs.get(key)

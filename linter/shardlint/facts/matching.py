@@ -6,10 +6,11 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
+from shardlint.access import PATCH
 from shardlint.facts.module import UNNAMED, Module
-from shardlint.facts.names import BY_NAME, INFERRED, local_definition, resolve
+from shardlint.facts.names import BY_NAME, INFERRED, bindings_at, local_definition, resolve
 from shardlint.facts.values import made_from
-from shardlint.query import Both, Call, Either, InFileWith, InFunctionWith, Method, Pinned, Query, Spelled
+from shardlint.query import Assigned, Both, Call, Either, InFileWith, InFunctionWith, Method, Pinned, Query, Spelled
 
 
 class Hit:
@@ -37,6 +38,8 @@ def _find(module: Module, query: Query) -> Iterator[Hit]:
         yield from _calls(module, query)
     elif isinstance(query, Method):
         yield from _methods(module, query)
+    elif isinstance(query, Assigned):
+        yield from _assigned(module, query)
     elif isinstance(query, Either):
         seen: set[ast.Call] = set()
         for part in (query.first, query.second):
@@ -128,6 +131,40 @@ def _methods(module: Module, query: Method) -> Iterator[Hit]:
                 yield Hit(call, f"{owner}.{word}", made.certainty)
             elif not made.names and query.named and last_part(receiver) in query.named:
                 yield Hit(call, f"*.{word}", BY_NAME)
+
+
+def _assigned(module: Module, query: Assigned) -> Iterator[Hit]:
+    for call in (*module.calls.get("setattr", ()), *_written_out(module)):
+        if len(call.args) != 3 or not isinstance(call.func, ast.Name):
+            continue
+        owner, word = call.args[0], call.args[1]
+        base = owner
+        while isinstance(base, ast.Attribute):
+            base = base.value
+        found = bindings_at(module, base) if isinstance(base, ast.Name) else None
+        if found is None or any(binding.kind != "import" for binding in found[0]):
+            continue
+        names = resolve(module, owner)
+        if len(names.names) != 1 or names.names[0].partition(".")[0] not in query.packages:
+            continue
+        if isinstance(word, ast.Constant) and isinstance(word.value, str) and word.value.isidentifier():
+            yield Hit(call, f"{names.names[0]}.{word.value}", names.certainty)
+
+
+def _written_out(module: Module) -> Iterator[ast.Call]:
+    """Each `owner.name = value` as the call that it is short for, at the place of its target."""
+    for statement in module.kept:
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+        if not isinstance(target, ast.Attribute) or statement.value is None:
+            continue
+        line = module.lines[target.lineno - 1].encode("utf-8", "replace")
+        if PATCH.match(line) and not line[: target.col_offset].strip():
+            function = ast.copy_location(ast.Name("setattr", ast.Load()), target)
+            name = ast.copy_location(ast.Constant(target.attr), target)
+            call = ast.copy_location(ast.Call(function, [target.value, name, statement.value], []), target)
+            module.parents[call] = statement
+            module.parents[function] = module.parents[name] = call
+            yield call
 
 
 def with_bases(module: Module, names: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from shardlint.environment import Environment
+from shardlint.facts.project_words import ProjectWords
 from shardlint.finding import Span
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
@@ -97,8 +98,10 @@ class Module:
         dotted: str = "",
         is_package: bool = False,
         environment: Environment | None = None,
+        project: Callable[[], ProjectWords] | None = None,
     ) -> None:
         self.path = path
+        self.project = project or (lambda: ProjectWords(lambda: [(path, text.encode("utf-8", "replace"))]))
         self.environment = environment or Environment({})
         self.text = text
         self.tree = tree

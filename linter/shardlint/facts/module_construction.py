@@ -348,6 +348,8 @@ class Construction(Registry):
             return
         self._texts.pop("self." + name, None)
         scope.texts.pop("self." + name, None)
+        if not made and not isinstance(value, ast.Constant):
+            self.unread.add(name)
         if made:
             self.plain[name] = made
         elif refs := self.types(value, scope):

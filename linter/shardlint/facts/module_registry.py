@@ -37,7 +37,8 @@ class Registry(Values):
     """The attributes of one object of one class.
 
     `entries` maps keys to what they may hold; `complete` is False when a key could not be read; `plain` holds lists
-    and dicts that are attributes but not registered; `sure` is False while code is read that may never run.
+    and dicts that are attributes but not registered; `unread` names attributes whose value may be a module and was not
+    understood; `sure` is False while code is read that may never run.
     """
 
     def __init__(self, index: ModuleIndex, qualified: str) -> None:
@@ -46,6 +47,7 @@ class Registry(Values):
         self.entries: dict[str, list[Entry]] = {}
         self.complete = True
         self.plain: dict[str, list[Made]] = {}
+        self.unread: set[str] = set()
         self.sure = True
 
     def attribute(self, name: str) -> list[Made]:

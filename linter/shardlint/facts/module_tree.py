@@ -63,6 +63,7 @@ class ModuleClass(NamedTuple):
 
     `members` come in the order of registration, bases first; one key may come twice, as alternatives. `open_bases`
     are bases outside of the file. `complete` is False when something is registered under a name that cannot be read.
+    `unread` names attributes whose value was not understood: any of them may be a module.
     """
 
     name: str
@@ -72,6 +73,7 @@ class ModuleClass(NamedTuple):
     members: tuple[Member, ...]
     open_bases: tuple[str, ...]
     complete: bool
+    unread: frozenset[str] = frozenset()
 
 
 def module_classes(tree: ast.Module) -> dict[str, ModuleClass]:
@@ -93,6 +95,7 @@ def module_classes(tree: ast.Module) -> dict[str, ModuleClass]:
             members=members,
             open_bases=_open_bases(index, construction.lineage),
             complete=construction.complete,
+            unread=frozenset(construction.unread),
         )
     return found
 

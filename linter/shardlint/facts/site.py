@@ -16,6 +16,7 @@ from shardlint.facts.module import FUNCTIONS, FunctionNode, Module
 from shardlint.facts.names import BUILTINS, BY_NAME, bindings_at, resolve, self_class, self_values
 from shardlint.facts.order import Flow, flow, statements
 from shardlint.facts.path_roles import in_tests
+from shardlint.facts.project_words import ProjectWords
 from shardlint.facts.rank_tests import RankTest, rank_test
 from shardlint.facts.rank_values import RankValue, rank_value
 from shardlint.facts.values import MISSING, identity, literal, made_from, parameter_default
@@ -195,6 +196,11 @@ class Site(Expression):
     def environment(self) -> Environment:
         """The versions that the linted project uses."""
         return self.module.environment
+
+    @property
+    def project(self) -> ProjectWords:
+        """The text of all Python files of the project. Whoever asks is asked again when any of them changes."""
+        return self.module.project()
 
     @property
     def in_tests(self) -> bool:

@@ -14,35 +14,41 @@ _MODEL = """
     class {name}(nn.Module):
         def __init__(self, width):
             super().__init__()
-            self.{key} = {made}(width, width){mark}
+            self.{key} = {made}(width, {out}){mark}
 
         def forward(self, x):
             return self.{key}(x)
     """
 
 
-def _model(key: str, mark: str = "", *, name: str = "Attention", made: str = "nn.Linear") -> dict[str, str]:
-    return {"model.py": _MODEL.format(key=key, mark=mark, name=name, made=made)}
+def _model(
+    key: str, mark: str = "", name: str = "Attention", made: str = "nn.Linear", out: str = "width"
+) -> dict[str, str]:
+    return {"model.py": _MODEL.format(key=key, mark=mark, name=name, made=made, out=out)}
 
 
 class StateKeyRename(ChangeRule):
-    """Reports a parameter, buffer or submodule that got another name while nothing maps the old one.
+    """Reports a parameter, buffer or submodule that got another name or shape while nothing maps the old one.
 
     Why is this bad?
     A checkpoint stores tensors under the names of attributes. After a rename, an old checkpoint has nothing for the
     new key: a strict load fails, and any other leaves the new weights as they were initialised. The optimizer's
-    moments of the old key are lost with it. The loss after a resume is the only sign.
+    moments of the old key are lost with it. The loss after a resume is the only sign. A tensor of another shape cannot
+    be loaded at all.
 
     Use instead
     Keep the name, or map the old key when a checkpoint is loaded: `_load_from_state_dict` or a load hook of the
     module, `_checkpoint_conversion_mapping` in transformers, a table of renames in the code that loads.
 
     Known limits
-    Only classes that both states of a file have under one name, and renames that the text of the file proves: a key
-    that is only removed is not reported, and a module that its config builds (`config.wq.build()`) is not seen. A
-    mapping is looked for in the file, in the files that changed along and in 200 others of the package; one that lies
-    elsewhere or is built at run time is not seen, and one that maps the same names of another model counts. Whether
-    any checkpoint with the old names is still needed is not known. Tests and generated files are left out.
+    Only classes that both states of a file have under one name, and changes that the text of the file proves: a key
+    that is only removed is not reported (`shardlint keys diff` lists it), and a module that its config builds
+    (`config.wq.build()`) is not seen. A mapping is looked for in the file, in the files that changed along and in 200
+    others of the package; one that lies elsewhere or is built at run time is not seen, and one that maps the same names
+    of another model counts. Of a shape the arguments are compared: two that hold the same number at run time are taken
+    for different. Where `shardlint keys lock` recorded the keys of a release, renames are counted from there, and
+    classes that are not in the record are left out; elsewhere it is not known whether any checkpoint with the old names
+    is still needed. Tests and generated files are left out.
     """
 
     severity = "warning"
@@ -73,16 +79,21 @@ class StateKeyRename(ChangeRule):
             before={**_model("scale"), "loader.py": 'RENAMES = {"scale": "gain"}\n'},
             after={**_model("weight", "  # error"), "loader.py": 'RENAMES = {"scale": "gain"}\n'},
         ),
+        Bad(before=_model("wq"), after=_model("wq", "  # error", out="4 * width")),
     )
     good = (
         Good(before=_model("wq"), after={**_model("q_proj"), "loader.py": 'RENAMES = {"wq": "q_proj"}\n'}),
         Good(before=_model("wq"), after=_model("wq", name="SelfAttention")),
         Good(before=_model("drop", made="nn.Dropout"), after=_model("dropout", made="nn.Dropout")),
         Good(
-            before={"tests/test_a.py": _MODEL.format(key="a", mark="", name="A", made="nn.Linear")},
-            after={"tests/test_a.py": _MODEL.format(key="b", mark="", name="A", made="nn.Linear")},
+            before={"tests/test_a.py": _model("a")["model.py"]},
+            after={"tests/test_a.py": _model("b")["model.py"]},
         ),
         Good(before=_model("wq"), after={"model.py": _model("wq")["model.py"].replace("self.wq(x)", "self.wq(x + 1)")}),
+        Good(
+            before=_model("wq"),
+            after={**_model("wq", out="9"), "load.py": "def convert(s):\n    s['wq'] = s['wq'].t()\n"},
+        ),
     )
 
     def judge(self, change: Change) -> Findings:
@@ -101,4 +112,16 @@ class StateKeyRename(ChangeRule):
                 column=one.column,
                 scope=owner,
                 certainty=1.0 if one.sure else 0.6,
+            )
+        for one in change.key_reshapes():
+            owner = one.before.owner or one.class_name
+            now = one.after.shape if one.after else ""
+            yield change.finding(
+                f"`{owner}.{one.old}` was made with `{one.before.shape}` and is made with `{now}`: tensors of an older "
+                "checkpoint have another shape, and loading them fails",
+                help="convert the old tensors where checkpoints are loaded (`_load_from_state_dict`, a load hook)",
+                line=one.line,
+                column=one.column,
+                scope=owner,
+                certainty=0.8,
             )

@@ -26,10 +26,11 @@ class GeneratedFileEdited(ChangeRule):
     generator. If the file is no longer generated, remove its header.
 
     Known limits
-    Silent where a source, something that the source imports from beside it, or the generator changed along, even if
-    the edit was made by hand as well; where the header itself changed; and where the content is one that an earlier
-    commit held (a revert). Of a file whose sources are unknown, any other change of code counts as the cause. Layout,
-    comments, docstrings, the order of imports and version stamps are no edit.
+    Bodies are compared with what patch configurations (`PatchConfig`) ask for; what these leave alone comes from
+    another package and is not. Elsewhere: silent where a source, something that it imports from beside it, or the
+    generator changed along, even if the edit was made by hand as well; where the header itself changed; and where the
+    content is one that an earlier commit or `generated.lock.json` held. Of a file whose sources are unknown, any other
+    change of code counts as the cause. Layout, comments, docstrings, import order and version stamps are no edit.
     """
 
     severity = "error"
@@ -51,7 +52,6 @@ class GeneratedFileEdited(ChangeRule):
                     class B:
                         scale = 1
                     """,
-                "pkg/train.py": "steps = 1\n",
             },
             after={
                 "pkg/models/b/modular_b.py": "from ..a.modeling_a import A\n\n\nclass B(A):\n    scale = 1\n",
@@ -63,7 +63,6 @@ class GeneratedFileEdited(ChangeRule):
                         # scaled twice
                         scale = 2  # error
                     """,
-                "pkg/train.py": "steps = 2\n",
             },
         ),
         Bad(
@@ -95,15 +94,29 @@ class GeneratedFileEdited(ChangeRule):
 
     def judge(self, change: Change) -> Findings:
         made = change.generated
-        if made is None or made.copied or made.regenerated or made.explained:
+        if made is None or change.file.merged or made.recorded == "same":
             return
-        if change.file.merged or change.same_code or change.restores:
+        if not made.drifts and (made.copied or made.regenerated or made.explained):
             return
-        name = change.path.rpartition("/")[2]
+        if change.same_code or change.restores:
+            return
+        name, run = change.path.rpartition("/")[2], f"run `{made.command}`" if made.command else "run the generator"
+        for drift in made.drifts:
+            yield change.finding(
+                f"`{name}` is generated, and since {change.since} it parts from its source: "
+                f"`{drift.name}` {drift.words}; the next run of the generator writes it anew",
+                help=f"make the change in `{drift.source}` and {run}",
+                line=drift.line,
+                related=((drift.source, drift.source_line, "asked for here"),),
+                scope=drift.name,
+            )
+        if made.drifts:
+            return
         said = f'its header says "{made.words}"' if made.line else f"{made.said_by} say so"
         shown = ", ".join(f"`{source}`" for source in made.sources[:2])
         cause = f"{shown} did not" if shown else "nothing that it could be written from did"
-        run = f"run `{made.command}`" if made.command else "run the generator"
+        if made.recorded:
+            cause = "its recorded sources did not (`generated.lock.json`)"
         yield change.finding(
             f"`{name}` is generated ({said}) and changed since {change.since}, but {cause}: "
             "the next run of the generator drops this edit",
@@ -111,5 +124,5 @@ class GeneratedFileEdited(ChangeRule):
             "hand, remove its header",
             line=change.first_line,
             related=((change.path, made.line, "declared as generated here"),) if made.line else (),
-            certainty=1.0 if made.sources else 0.8,
+            certainty=1.0 if made.sources or made.recorded else 0.8,
         )
