@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from shardlint.analysis import parse
@@ -64,6 +64,17 @@ def issued(lines: list[str], rank: int, a: bool, b: bool) -> list[str]:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(block(statement))
+@example(
+    [
+        "if not (a and b):",
+        "    dist.barrier()",
+        "else:",
+        "    return",
+        "if b:",
+        "    if a and rank == 0:",
+        "        dist.barrier()",
+    ]
+)
 def test_told_means_that_two_ranks_do_not_meet(lines: list[str]) -> None:
     text = HEAD + "def f(a, b):\n" + "\n".join("    " + line for line in lines) + "\n"
     tree = parse(text)
