@@ -10,6 +10,7 @@ from shardlint.facts.rank_vocabulary import WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from shardlint.access import Imports
@@ -25,7 +26,7 @@ class Words:
 
     __slots__ = ("_environment", "_found", "_imports", "_rank", "data")
 
-    def __init__(self, data: bytes, environment: Environment | None = None) -> None:
+    def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None) -> None:
         self.data = data
         self._environment = environment
         self._found: dict[str, bool] = {}
@@ -59,7 +60,7 @@ class Words:
 
     def pinned(self, package: str, below: tuple[int, ...]) -> bool:
         """Whether the project's version of a package may be below a bound."""
-        return self._environment is not None and self._environment.may_be_below(package, *below) is not None
+        return self._environment is not None and self._environment().may_be_below(package, *below) is not None
 
     def reaches(self, package: str, members: tuple[str, ...]) -> bool:
         """Whether the file can take one of `members` from `package`."""

@@ -7,11 +7,11 @@ from itertools import product
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from shardlint.analysis import parse
 from shardlint.facts.divergence import splits
 from shardlint.facts.effects import Effects
 from shardlint.facts.module import Module
 from shardlint.facts.program import Program
+from shardlint.parsing import parse
 
 EFFECTS = Effects({"torch.distributed.barrier": {}, "torch.distributed.all_reduce": {}})
 HEAD = "import torch.distributed as dist\nrank = dist.get_rank()\n"

@@ -23,7 +23,7 @@ _NAMED = 3
 
 def rule_lines(session: Session, active: list[Row], data: bytes) -> list[str]:
     """A sentence for each rule of Python files, those that can fire first, then one for each other kind."""
-    words = Words(data, Environment.from_plain(session.environment))
+    words = Words(data, lambda: Environment.from_plain(session.environment))
     on = {row["name"] for row in active}
     can: list[str] = []
     cannot: list[str] = []
