@@ -62,7 +62,7 @@ mypy: $(DEV)
 	$(BIN)/mypy
 
 pyright: $(DEV)
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 self: $(DEV)
 	$(BIN)/shardlint check

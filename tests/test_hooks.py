@@ -37,8 +37,7 @@ from torch import nn
 
 def load(path):
     model = nn.Linear(8, 8)
-    weights = torch.load(path, weights_only={weights_only})
-    model.load_state_dict(weights)
+    model.load_state_dict(torch.load(path, weights_only={weights_only}))
     return model
 """
 UNSAFE_LOAD, SAFE_LOAD = LOAD.format(weights_only=False), LOAD.format(weights_only=True)

@@ -11,8 +11,9 @@ from collections.abc import Callable
 import pytest
 
 from shardlint import workers
-from shardlint.analysis import Analysis, Suspect
+from shardlint.analysis import Analysis
 from shardlint.record import Record
+from shardlint.sieve import Suspect
 
 from .conftest import GUARDED, Project
 

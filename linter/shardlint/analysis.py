@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from shardlint.changes.generated import generated_header
 from shardlint.environment import Environment
 from shardlint.errors import UndecodableSource
 from shardlint.facts.matching import matches
@@ -18,14 +17,14 @@ from shardlint.facts.project_words import ProjectWords
 from shardlint.facts.rank_conditions import RankConditions
 from shardlint.facts.site import Site
 from shardlint.facts.yaml_readers import YamlReaders
-from shardlint.finding import Evidence, Finding, Fix, Span, pack
-from shardlint.fingerprint import fingerprint
+from shardlint.finding import Finding, Fix, Span, pack
 from shardlint.loading import Row, make
-from shardlint.prefilter import Words, passes
+from shardlint.parsing import broken, parse, syntax_error, too_deep
 from shardlint.query import Scalars
 from shardlint.record import Record
 from shardlint.rule import ConfigRule, LocalRule, Rule
-from shardlint.source import content_hash, decode
+from shardlint.sieve import Suspect
+from shardlint.source import decode
 from shardlint.suppress import read_suppressions
 from shardlint.syntax.edit import Edit
 
@@ -54,35 +53,8 @@ class Crash:
         self.detail = detail
 
 
-class Suspect:
-    """A file that some rule can fire in: `rows` are the local or config rules that can, `program` the program rules."""
-
-    __slots__ = ("claimed", "content", "data", "kind", "path", "program", "rows", "stamp")
-
-    def __init__(
-        self,
-        path: str,
-        kind: str,
-        stamp: tuple[int, int, int],
-        content: bytes,
-        data: bytes,
-        rows: tuple[Row, ...],
-        program: tuple[Row, ...],
-        *,
-        claimed: bool = True,
-    ) -> None:
-        self.path = path
-        self.kind = kind
-        self.stamp = stamp
-        self.content = content
-        self.data = data
-        self.rows = rows
-        self.program = program
-        self.claimed = claimed
-
-
 class Analysis:
-    """Looks at files with a set of rules. `edits` asks for the edits of fixes; tests turn `prefilter` off.
+    """Looks at files with a set of rules. `edits` asks for the edits of fixes.
 
     `python` gives the path and the content of every Python file of the project; `collectives` are the calls that its
     settings add.
@@ -94,7 +66,6 @@ class Analysis:
         *,
         environment: Environment | None = None,
         edits: bool = False,
-        prefilter: bool = True,
         python: Callable[[], Iterable[tuple[str, bytes]]] | None = None,
         collectives: Mapping[str, Mapping[str, object]] | None = None,
         timed: bool = False,
@@ -102,7 +73,6 @@ class Analysis:
         self.rows = rows
         self.environment = environment or Environment({})
         self.edits = edits
-        self.prefilter = prefilter
         self.timed = timed
         self.collectives = dict(collectives or {})
         own = {name.rpartition(".")[2] for name in self.collectives}
@@ -125,27 +95,6 @@ class Analysis:
             self._rules[name] = make(row)
         return self._rules[name]
 
-    def sift(self, path: str, kind: str, stamp: tuple[int, int, int], data: bytes) -> Record | Suspect:
-        """The record of a file that no rule can fire in, or the file as a suspect that must be looked at."""
-        content = content_hash(data)
-        marked = b"shardlint:" in data
-        if kind == "python":
-            if generated_header(data) is not None:
-                kept = read_suppressions(kind, data.decode("utf-8", "replace")).pack() if marked else ()
-                return Record(stamp, content, suppressions=kept, generated=True)
-            words = Words(data, self.environment)
-            local = tuple(r for r in self.rows if r["kind"] == "local" and self._passes(r, words))
-            program = tuple(r for r in self.rows if r["kind"] == "program" and self._passes(r, words))
-            if not local and not program and not marked:
-                return Record(stamp, content)
-            return Suspect(path, kind, stamp, content, data, local, program)
-        readers = tuple(r for r in self.rows if r["kind"] == "config" and kind in r["documents"])
-        words = Words(data, self.environment)
-        wanted = tuple(r for r in readers if self._passes(r, words))
-        if not wanted and not marked:
-            return Record(stamp, content, claimed=bool(readers))
-        return Suspect(path, kind, stamp, content, data, wanted, (), claimed=bool(readers))
-
     def look(self, suspect: Suspect, dotted: str = "") -> Record:
         """The record of a suspect. Facts for program rules are left in `facts`."""
         if suspect.kind == "python":
@@ -162,14 +111,14 @@ class Analysis:
         try:
             source = decode(suspect.data)
         except UndecodableSource as error:
-            broken = _broken("syntax-error", path, Span(error.line, 1, error.line, 1), str(error), "")
-            return Record(stamp, content, (pack(broken),) if judged else ())
+            finding = broken("syntax-error", path, Span(error.line, 1, error.line, 1), str(error), "")
+            return Record(stamp, content, (pack(finding),) if judged else ())
         kept = read_suppressions("python", source.text).pack()
         if not judged:
             return Record(stamp, content, suppressions=kept)
         tree = parse(source.text)
         if isinstance(tree, SyntaxError):
-            return Record(stamp, content, (pack(_syntax_error(path, tree)),), kept)
+            return Record(stamp, content, (pack(syntax_error(path, tree)),), kept)
         self._asked = False
         module = Module(
             path, source.text, tree, dotted=dotted, environment=self.environment, project=self._project_words
@@ -178,16 +127,13 @@ class Analysis:
             findings = [finding for row in suspect.rows for finding in self._clocked(self._local, row, module)]
             if suspect.program:
                 self._rank_facts(path, module)
-        except RecursionError as error:  # the parser takes deeper nesting than anything that walks its tree
-            findings = [_syntax_error(path, SyntaxError(f"RecursionError: {error}"))]
+        except RecursionError:
+            findings = [too_deep(path)]
         packed = tuple(pack(finding) for finding in sorted(findings))
         asked = b"?" if self._asked else b""
         return Record(
             stamp, content, packed, kept, root=bool(suspect.program), pending=self._pending(findings), asked=asked
         )
-
-    def _passes(self, row: Row, words: Words) -> bool:
-        return not self.prefilter or passes(row["needs"], words)
 
     def _pending(self, findings: list[Finding]) -> bool:
         return any(finding.fix is not None and finding.fix.edits is None for finding in findings)
@@ -261,8 +207,8 @@ class Analysis:
         try:
             document = read_document(path, suspect.data, kind=suspect.kind)
         except BrokenDocument as error:
-            broken = (pack(_broken("broken-document", path, error.span, str(error), "")),) if suspect.rows else ()
-            return Record(stamp, content, broken, claimed=claimed)
+            unread = (pack(broken("broken-document", path, error.span, str(error), "")),) if suspect.rows else ()
+            return Record(stamp, content, unread, claimed=claimed)
         kept = read_suppressions(suspect.kind, document.text, document.comments()).pack()
         findings = [finding for row in suspect.rows for finding in self._clocked(self._config, row, document)]
         packed = tuple(pack(finding) for finding in sorted(findings))
@@ -308,47 +254,3 @@ def _line_starts(text: str) -> list[int]:
         starts.append(at + 1)
         at = text.find("\n", at + 1)
     return [*starts, len(text)]
-
-
-def parse(text: str) -> ast.Module | SyntaxError:
-    """The tree of a Python file. Whatever the parser cannot take is one kind of failure."""
-    import warnings
-
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = compile(text, "<linted>", "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
-    except SyntaxError as error:
-        return error
-    except (ValueError, RecursionError, MemoryError, OverflowError) as error:
-        return SyntaxError(f"{type(error).__name__}: {error}")
-    assert isinstance(tree, ast.Module)
-    return tree
-
-
-def _syntax_error(path: str, error: SyntaxError) -> Finding:
-    line = error.lineno or 1
-    column = max(error.offset or 1, 1)
-    return _broken(
-        "syntax-error", path, Span(line, column, line, column), error.msg or "invalid syntax", error.text or ""
-    )
-
-
-def _broken(rule: str, path: str, span: Span, reason: str, text: str) -> Finding:
-    """A file that a rule could fire in, and that cannot be read: nothing in it was judged."""
-    what = "Python" if rule == "syntax-error" else "configuration"
-    return Finding(
-        path=path,
-        span=span,
-        rule=rule,
-        family="engine",
-        severity="error",
-        confidence=0.95,
-        evidence=Evidence("observation"),
-        message=f"this file does not parse, so no rule could look at it: {reason}",
-        help=f"make it valid {what}, or exclude it in the settings",
-        fingerprint=fingerprint(rule, "", text),
-    )
-
-
-__all__ = ["DOCUMENTS", "Analysis", "Crash", "Suspect", "parse"]

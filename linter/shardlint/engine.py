@@ -13,6 +13,8 @@ from shardlint.request import Outcome, Request
 from shardlint.results import Results
 from shardlint.selection import active_rows, engine_rules
 from shardlint.session import Session
+from shardlint.settings import OWN_FILE, SHARED_FILE
+from shardlint.sieve import Sieve, Suspect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from shardlint.analysis import Analysis
     from shardlint.discover import Discovery
+    from shardlint.environment import Environment
     from shardlint.program_result import ProgramResult
 
 
@@ -43,12 +46,14 @@ class _Run:
         self.request = request
         self.rows = active_rows(session, request.choice)
         self.outcome = Outcome()
+        self._known: Environment | None = None
         self.mark = time.perf_counter()
         self.project = Project(session, request)
         self._stage("find files")
         names = ",".join(row["name"] for row in self.rows)
         state = session.digest + names.encode() + bytes([request.prefilter]) + self.project.packages()
-        self.results = Results(self.project, request, cache.digest(state).hex())
+        sieve = Sieve(self.rows, self._environment, prefilter=request.prefilter)
+        self.results = Results(self.project, request, sieve, cache.digest(state).hex())
         self._stage("load results")
         self._made: Analysis | None = None
 
@@ -79,17 +84,22 @@ class _Run:
         reported = self.project.reported
         return [f for f in findings if f.path in reported or any(place.path in reported for place in f.related)]
 
+    def _environment(self) -> Environment:
+        if self._known is None:
+            from shardlint.environment import Environment
+
+            self._known = Environment.from_plain(self.session.environment)
+        return self._known
+
     def _analysis(self) -> Analysis:
-        """Made on first use: a run in which nothing has changed imports no rule."""
+        """Made on first use: a run without suspects imports no rule and no fact."""
         if self._made is None:
             from shardlint.analysis import Analysis
-            from shardlint.environment import Environment
 
             self._made = Analysis(
                 self.rows,
-                environment=Environment.from_plain(self.session.environment),
+                environment=self._environment(),
                 edits=self.request.edits,
-                prefilter=self.request.prefilter,
                 timed=self.request.timings,
                 python=self.project.python_contents,
                 collectives=self.session.settings.collectives,
@@ -141,11 +151,9 @@ class _Run:
 
     def _build_facts(self, paths: list[str]) -> None:
         """Facts lie in a file of their own, which can be lost while the results are still there."""
-        from shardlint.analysis import Suspect
-
         analysis = self._analysis()
         for path in paths:
-            suspect = analysis.sift(path, "python", self.results.records[path].stamp, self.project.read(path))
+            suspect = self.results.sieve.sift(path, "python", self.results.records[path].stamp, self.project.read(path))
             if isinstance(suspect, Suspect):
                 analysis.look(suspect, self.project.dotted(path))
 
@@ -183,7 +191,7 @@ class _Run:
                 outcome.files += 1
             elif record.claimed:
                 outcome.configs += 1
-            elif kind != "shell" and self.request.paths:
+            elif kind != "shell" and self.request.paths and path.rpartition("/")[2] not in (OWN_FILE, SHARED_FILE):
                 outcome.not_recognised.append(path)
             if record.generated:
                 outcome.generated.add(path)

@@ -10,6 +10,7 @@ from shardlint.facts.rank_vocabulary import WORDS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from shardlint.access import Imports
@@ -25,7 +26,7 @@ class Words:
 
     __slots__ = ("_environment", "_found", "_imports", "_rank", "data")
 
-    def __init__(self, data: bytes, environment: Environment | None = None) -> None:
+    def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None) -> None:
         self.data = data
         self._environment = environment
         self._found: dict[str, bool] = {}
@@ -59,7 +60,7 @@ class Words:
 
     def pinned(self, package: str, below: tuple[int, ...]) -> bool:
         """Whether the project's version of a package may be below a bound."""
-        return self._environment is not None and self._environment.may_be_below(package, *below) is not None
+        return self._environment is not None and self._environment().may_be_below(package, *below) is not None
 
     def reaches(self, package: str, members: tuple[str, ...]) -> bool:
         """Whether the file can take one of `members` from `package`."""
@@ -73,14 +74,17 @@ class Words:
         """Whether the file can assign to an attribute of one of the packages that are installed."""
         if self._environment is None:
             return False
-        installed = [package for package in packages if self._environment.packages.installed(package)]
-        if not any(self.has(package) for package in installed):
+        present = [package for package in packages if self.has(package)]
+        if not present:
             return False
         if self._imports is None:
             from shardlint.access import Imports
 
             self._imports = Imports(self.data)
-        return self._imports.patch(installed)
+        if not self._imports.patch(present):
+            return False
+        known = self._environment().packages
+        return self._imports.patch([package for package in present if known.installed(package)])
 
     def rank(self) -> bool:
         """Whether the file can hold a rank test."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from shardlint.analysis import Analysis, parse
+from shardlint.analysis import Analysis
 from shardlint.errors import UndecodableSource
 from shardlint.facts.divergence import Guard, Split, splits
 from shardlint.facts.divergent import Divergent
@@ -13,6 +13,7 @@ from shardlint.facts.expansion import Place
 from shardlint.facts.module import Module
 from shardlint.facts.program import Program, Stored
 from shardlint.finding import Finding
+from shardlint.parsing import parse
 from shardlint.program_result import ProgramResult
 from shardlint.query import Divergence
 from shardlint.rule import ProgramRule

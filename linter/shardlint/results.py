@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Any
 
-    from shardlint.analysis import Analysis, Suspect
+    from shardlint.analysis import Analysis
     from shardlint.discover import File
     from shardlint.project import Project
     from shardlint.request import Request
+    from shardlint.sieve import Sieve, Suspect
 
 _RACE = 2_000_000_000
 """Nanoseconds. A file written so shortly before a run could change again under the same time stamp."""
@@ -28,8 +29,9 @@ class Results:
     this run read; `problems` are files that could not be read, each with a sentence.
     """
 
-    def __init__(self, project: Project, request: Request, key: str) -> None:
+    def __init__(self, project: Project, request: Request, sieve: Sieve, key: str) -> None:
         self.project = project
+        self.sieve = sieve
         self.request = request
         self.key = key
         self.records: dict[str, Record] = {}
@@ -70,7 +72,7 @@ class Results:
             )
             if record is None or outdated or record.stamp != stamp or stamp[0] > self._settled:
                 self.dirty = True
-                record = self._read_anew(path, file, stamp, None if outdated else record, analysis, suspects)
+                record = self._read_anew(path, file, stamp, None if outdated else record, suspects)
             if record is not None:
                 fresh[path] = record
         if suspects:
@@ -88,7 +90,6 @@ class Results:
         file: File,
         stamp: tuple[int, int, int],
         record: Record | None,
-        analysis: Callable[[], Analysis],
         suspects: list[Suspect],
     ) -> Record | None:
         """The record of a file that was read, or None when it is a suspect that remains to be looked at."""
@@ -100,7 +101,7 @@ class Results:
         self.read_bytes += len(data)
         if record is not None and record.content == cache.digest(data):
             return record.moved(stamp)
-        found = analysis().sift(path, file[1], stamp, data)
+        found = self.sieve.sift(path, file[1], stamp, data)
         if isinstance(found, Record):
             return found
         suspects.append(found)
@@ -115,7 +116,7 @@ class Results:
         for path in asked:
             record = fresh[path]
             if record.asked not in (b"?", digest):
-                found = analysis().sift(path, self.project.files[path][1], record.stamp, self.project.read(path))
+                found = self.sieve.sift(path, self.project.files[path][1], record.stamp, self.project.read(path))
                 record = found if isinstance(found, Record) else analysis().look(found, self.project.dotted(path))
                 self.dirty = True
             if record.asked:

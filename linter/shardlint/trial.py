@@ -18,6 +18,7 @@ from shardlint.fixes import apply_edits
 from shardlint.loading import Row, make
 from shardlint.program_run import run_program
 from shardlint.record import Record
+from shardlint.sieve import Sieve
 
 
 class Failed(Exception):
@@ -32,12 +33,13 @@ def findings_of(row: Row, example: Example, *, prefilter: bool = True) -> list[F
     pins = {name: Version(name, text, "locked", "uv.lock") for name, text in example.versions.items()}
     python = [(path, text.encode()) for path, text in example.files.items() if path.endswith(".py")]
     environment = Environment(pins, files=example.installed)
-    analysis = Analysis([row], environment=environment, edits=True, prefilter=prefilter, python=lambda: python)
+    analysis = Analysis([row], environment=environment, edits=True, python=lambda: python)
+    sieve = Sieve([row], lambda: environment, prefilter=prefilter)
     if row["kind"] == "plan":
         from shardlint.plan_run import judge_plan_text
 
         return judge_plan_text(make(row), example.model, example.plan, example.mesh)
-    findings = _in_files(analysis, example)
+    findings = _in_files(sieve, analysis, example)
     if row["kind"] == "change":
         changes = memory_change_set(example.before or {}, example.files)
         findings += judge_changes([row], analysis, changes)
@@ -47,7 +49,7 @@ def findings_of(row: Row, example: Example, *, prefilter: bool = True) -> list[F
     return sorted(finding for finding in findings if finding.rule == row["name"])
 
 
-def _in_files(analysis: Analysis, example: Example) -> list[Finding]:
+def _in_files(sieve: Sieve, analysis: Analysis, example: Example) -> list[Finding]:
     contents = {path: text.encode() for path, text in example.files.items()}
     names = frozenset(contents)
     findings: list[Finding] = []
@@ -58,7 +60,7 @@ def _in_files(analysis: Analysis, example: Example) -> list[Finding]:
         if kind != "python" and kind not in DOCUMENTS:
             continue
         dotted = package_name(path, names) if kind == "python" else ""
-        sifted = analysis.sift(path, kind, (0, 0, 0), data)
+        sifted = sieve.sift(path, kind, (0, 0, 0), data)
         record = sifted if isinstance(sifted, Record) else analysis.look(sifted, dotted)
         findings += record.unpacked()
         if kind == "python":

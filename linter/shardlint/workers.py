@@ -11,8 +11,9 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from shardlint.analysis import Analysis, Crash, Suspect
+from shardlint.analysis import Analysis, Crash
 from shardlint.record import Record
+from shardlint.sieve import Suspect
 
 WORTH = 6_000_000
 """Bytes of suspects from which a second process pays."""

@@ -53,7 +53,7 @@ def test_no_answer_is_no(root: Path) -> None:
 def test_a_second_time_there_is_nothing_to_do() -> None:
     run("", yes=True)
 
-    assert run("n\n") == (0, "everything is there already: the hook, the settings and the Makefile target\n")
+    assert run("n\n") == (0, "everything that init adds is there already; next: pre-commit install, shardlint check\n")
 
 
 def test_settings_that_init_wrote_are_understood(lint: Lint) -> None:

@@ -6,13 +6,13 @@ from textwrap import dedent
 
 import pytest
 
-from shardlint.analysis import parse
 from shardlint.facts.divergence import Split, splits
 from shardlint.facts.divergent import Divergent
 from shardlint.facts.effects import Effects
 from shardlint.facts.module import Module
 from shardlint.facts.program import Program, package_name
 from shardlint.finding import Evidence
+from shardlint.parsing import parse
 from shardlint.voice import Voice
 
 EFFECTS = Effects(

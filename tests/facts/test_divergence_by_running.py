@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from shardlint.analysis import parse
 from shardlint.facts.divergence import splits
 from shardlint.facts.effects import Effects
 from shardlint.facts.module import Module
 from shardlint.facts.program import Program
+from shardlint.parsing import parse
 
 EFFECTS = Effects({"torch.distributed.barrier": {}, "torch.distributed.all_reduce": {}})
 HEAD = "import torch.distributed as dist\nrank = dist.get_rank()\n"
@@ -64,6 +64,17 @@ def issued(lines: list[str], rank: int, a: bool, b: bool) -> list[str]:
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(block(statement))
+@example(
+    [
+        "if not (a and b):",
+        "    dist.barrier()",
+        "else:",
+        "    return",
+        "if b:",
+        "    if a and rank == 0:",
+        "        dist.barrier()",
+    ]
+)
 def test_told_means_that_two_ranks_do_not_meet(lines: list[str]) -> None:
     text = HEAD + "def f(a, b):\n" + "\n".join("    " + line for line in lines) + "\n"
     tree = parse(text)

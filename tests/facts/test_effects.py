@@ -6,10 +6,10 @@ import ast
 
 import pytest
 
-from shardlint.analysis import parse
 from shardlint.facts.effects import ANY_GROUP, Effect, Effects
 from shardlint.facts.module import Module
 from shardlint.facts.trace import trace
+from shardlint.parsing import parse
 
 EFFECTS = Effects(
     {

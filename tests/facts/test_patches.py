@@ -82,17 +82,17 @@ def test_a_caller_elsewhere_that_asks_for_the_version_guards_the_patch() -> None
 @pytest.mark.parametrize("line", ["torch.nn.x = 1", "setattr(torch, 'x', 1)", "F.x = 1"])
 def test_only_files_that_give_an_attribute_of_an_installed_package_are_looked_at(line: str) -> None:
     data = f"import torch\nimport torch.nn.functional as F\n{line}\n".encode()
-    assert passes(QUERY.needs(), Words(data, Environment({}, files=ZOO)))
-    assert not passes(QUERY.needs(), Words(data, Environment({})))
+    assert passes(QUERY.needs(), Words(data, lambda: Environment({}, files=ZOO)))
+    assert not passes(QUERY.needs(), Words(data, lambda: Environment({})))
     others = data.replace(b"torch", b"numpy")
-    assert not passes(QUERY.needs(), Words(others, Environment({}, files=ZOO)))
+    assert not passes(QUERY.needs(), Words(others, lambda: Environment({}, files=ZOO)))
 
 
 @pytest.mark.parametrize(
     "line", ["torch.x == 1", "y = torch.x", "def f(x: torch.y = 1): ...", "self.torch = 1", "torch = 1"]
 )
 def test_a_file_that_only_reads_an_attribute_is_passed_over(line: str) -> None:
-    assert not passes(QUERY.needs(), Words(f"import torch\n{line}\n".encode(), Environment({}, files=ZOO)))
+    assert not passes(QUERY.needs(), Words(f"import torch\n{line}\n".encode(), lambda: Environment({}, files=ZOO)))
 
 
 def test_a_kept_verdict_is_asked_for_again_when_the_project_or_the_package_changes(project: Project) -> None:

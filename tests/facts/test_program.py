@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shardlint.analysis import parse
 from shardlint.facts.module import Module
 from shardlint.facts.program import Program, import_names, package_name
+from shardlint.parsing import parse
 
 
 def program(**files: str) -> Program:

@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from shardlint.analysis import parse
 from shardlint.facts.module import Module
 from shardlint.facts.rank_tests import RankTest, decorator_test, rank_test
+from shardlint.parsing import parse
 
 HEAD = """
 import os

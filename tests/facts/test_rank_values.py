@@ -7,9 +7,9 @@ from textwrap import dedent
 
 import pytest
 
-from shardlint.analysis import parse
 from shardlint.facts.module import Module
 from shardlint.facts.rank_values import RankValue, is_rank_name, rank_value
+from shardlint.parsing import parse
 
 
 def value(expression: str, before: str = "") -> RankValue | None:

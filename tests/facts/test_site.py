@@ -213,3 +213,41 @@ def test_reads_of_what_a_call_is_assigned_to() -> None:
     ).targets
     assert [read.text for read in kept.reads] == ["me.x"]
     assert site("print(a)").reads == []
+
+
+def test_guards_apart_from_another_place() -> None:
+    first, second = sites(
+        """
+        def f(a, b, c):
+            if a:
+                if b:
+                    print(1)
+                if not c:
+                    return
+                print(2)
+        """
+    )
+    assert [ast.unparse(guard.test) for guard in first.guards_apart_from(second) if guard.test] == ["b"]
+    assert [ast.unparse(guard.test) for guard in second.guards_apart_from(first) if guard.test] == ["not c"]
+    assert first.guards_apart_from(first) == []
+
+
+def test_calls_that_are_handed_a_name() -> None:
+    function = site("def f(a):\n    g(a)\n    h(b, a)\n    k(x=a)\n    m(a.b)\n    print()").function
+    assert [ast.unparse(call) for call in function.handing("a")] == ["g(a)", "h(b, a)"]
+
+
+def test_calls_spelled_with_a_text() -> None:
+    function = site("def f(s):\n    s.unscale_(o)\n    unscale_all()\n    s.scale(l)\n    print()\nunscale()").function
+    assert sorted(call.called for call in function.calls_spelled_with("unscale")) == ["s.unscale_", "unscale_all"]
+
+
+def test_a_site_knows_whether_it_is_in_tests() -> None:
+    tree = ast.parse("print()")
+    found = [
+        Site(module, hit, VOICE)
+        for path in ("tests/x.py", "x.py")
+        for module in [Module(path, "print()", tree)]
+        for hit in matches(module, SEE)
+    ]
+    assert [one.in_tests for one in found] == [True, False]

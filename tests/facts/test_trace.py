@@ -5,9 +5,9 @@ from __future__ import annotations
 from textwrap import dedent
 from typing import Any
 
-from shardlint.analysis import parse
 from shardlint.facts.module import Module
 from shardlint.facts.trace import OPAQUE, Step, Trace, trace
+from shardlint.parsing import parse
 
 ASKED = frozenset(("barrier", "all_reduce", "save_checkpoint"))
 

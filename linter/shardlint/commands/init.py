@@ -22,7 +22,7 @@ def init(yes: bool, stdin: TextIO, stdout: TextIO) -> int:
     root = os.getcwd()
     edits = plan_init(root)
     if not edits:
-        stdout.write("everything is there already: the hook, the settings and the Makefile target\n")
+        stdout.write("everything that init adds is there already; next: pre-commit install, shardlint check\n")
         return 0
     for edit in edits:
         stdout.write(unified_diff(edit.path, edit.old or "", edit.new))

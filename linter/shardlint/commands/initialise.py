@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import re
 
-from shardlint import __version__
 from shardlint.errors import SettingsError
 from shardlint.settings import OWN_FILE, SHARED_FILE, parse_toml
 
@@ -22,20 +21,18 @@ HOOKS_FILE = ".pre-commit-config.yaml"
 _MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 """In the order in which make looks for them."""
 
-_HOOK = f"""\
+_HOOK = """\
 - repo: local
   hooks:
     - id: shardlint
       name: shardlint
       entry: shardlint check --staged
-      language: python
-      additional_dependencies: ["shardlint=={__version__}"]
+      language: system
       types_or: [python, yaml, json, toml, shell]
       require_serial: true
 """
 _FLOW_HOOK = (
-    "{repo: local, hooks: [{id: shardlint, name: shardlint, entry: shardlint check --staged, language: python, "
-    f'additional_dependencies: ["shardlint=={__version__}"], '
+    "{repo: local, hooks: [{id: shardlint, name: shardlint, entry: shardlint check --staged, language: system, "
     "types_or: [python, yaml, json, toml, shell], require_serial: true}]}"
 )
 _KEYS = """\

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 
-from shardlint.analysis import parse
 from shardlint.commands.why_conditions import conditions
 from shardlint.commands.why_names import known_calls
 from shardlint.commands.why_rules import rule_lines
@@ -14,6 +13,7 @@ from shardlint.environment import Environment
 from shardlint.errors import UndecodableSource, UnreadableFile, UsageError
 from shardlint.facts.module import FUNCTIONS, FunctionNode, Module
 from shardlint.facts.program import package_name
+from shardlint.parsing import parse
 from shardlint.request import Outcome, Request
 from shardlint.selection import Choice, active_rows
 from shardlint.session import Session

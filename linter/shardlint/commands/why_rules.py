@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 _OTHERS = {
     "config": "judge documents, not Python files",
-    "change": "judge changed files, under `--base`, `--staged` or with changes in the working tree",
-    "plan": "judge parallel plans, with `shardlint plan`",
+    "change": "judge changed files: the index against HEAD, or what `--base` names",
+    "plan": "judge parallel plans against facts of a model, which no command of this version makes",
 }
-_NAMED = 4
+_NAMED = 3
 """How many words of a choice are named before the rest is counted."""
 
 
 def rule_lines(session: Session, active: list[Row], data: bytes) -> list[str]:
     """A sentence for each rule of Python files, those that can fire first, then one for each other kind."""
-    words = Words(data, Environment.from_plain(session.environment))
+    words = Words(data, lambda: Environment.from_plain(session.environment))
     on = {row["name"] for row in active}
     can: list[str] = []
     cannot: list[str] = []
@@ -52,7 +52,7 @@ def _off(session: Session, row: Row) -> str:
 
 
 def missing(needs: tuple[Any, ...], words: Words) -> str:
-    """The words that a file lacks for a query to match in it."""
+    """What a file lacks for a query to match in it: of several ways, the one that it comes nearest to."""
     kind = needs[0]
     if kind in ("word", "text"):
         return f"`{needs[1]}`"
@@ -63,9 +63,20 @@ def missing(needs: tuple[Any, ...], words: Words) -> str:
     if kind == "patch":
         return "an assignment to an attribute of an installed package"
     if kind == "all":
-        return " and ".join(dict.fromkeys(missing(part, words) for part in needs[1:] if not passes(part, words)))
+        return next(missing(part, words) for part in needs[1:] if not passes(part, words))
     if kind == "any":
-        choices = list(dict.fromkeys(missing(part, words) for part in needs[1:]))
-        named = " or ".join(choices[:_NAMED])
-        return f"{named} or {len(choices) - _NAMED} others" if len(choices) > _NAMED else named
+        if all(part[0] in ("word", "text") for part in needs[1:]):
+            choices = list(dict.fromkeys(missing(part, words) for part in needs[1:]))
+            named = " or ".join(choices[:_NAMED])
+            return f"{named} or {len(choices) - _NAMED} others" if len(choices) > _NAMED else named
+        return min((_lacks(part, words), missing(part, words)) for part in needs[1:])[1]
     return "a rank test"
+
+
+def _lacks(needs: tuple[Any, ...], words: Words) -> int:
+    """How many parts of a choice the file lacks: the choice that it comes nearest to says most."""
+    if needs[0] == "all":
+        return sum(_lacks(part, words) for part in needs[1:] if not passes(part, words))
+    if needs[0] == "any":
+        return min(_lacks(part, words) for part in needs[1:])
+    return 1

@@ -25,6 +25,8 @@ _STOP: Item = ("exit", "raise")
 """An error, or an end of the process: the launcher ends the others, too."""
 
 _MOST = 16
+_ALTERNATIVES = 64
+"""How many ways past early exits are told apart in one comparison; beyond, only what all of them know is used."""
 _PARALLEL = re.compile(
     r"parallel|mesh|(?:^|[._(])(?:tp|dp|pp|cp|sp|ep|mp|fsdp|ddp|ulysses|data|tensor|model|shard|replicate)_?(?:process_)?(?:group|pg)"
 )
@@ -202,6 +204,7 @@ class _Comparison:
         self.key = key
         self.written = written
         self.open: tuple[Place, ...] = ()
+        self.budget = _ALTERNATIVES
         self.sides = (Expansion(program, effects, key, True), Expansion(program, effects, key, False))
 
     def split(self, steps: Trace) -> Split | None:
@@ -222,15 +225,29 @@ class _Comparison:
             stays = _stays(yes[start], taken)
             if not stays:
                 return None
-            for stay in stays:
-                taken = taken & stay if stay is not stays[0] else stay
             start += 1
+            if len(stays) > 1 and self.budget > len(stays):
+                self.budget -= len(stays)
+                return self._each(yes[start:], no[start:], after_yes, after_no, stays)
+            taken = stays[0]
+            for stay in stays[1:]:
+                taken &= stay
         yes, no = yes[start:], no[start:]
         if not yes and not no:
             return None
         if yes and no and yes[0][:2] == no[0][:2] and yes[0][0] in ("if", "loop") and yes[1:] == no[1:]:
             return self._inside(yes, no, after_yes, after_no, taken)
         return self._judge(yes, no, after_yes, after_no, taken)
+
+    def _each(
+        self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...], stays: list[Taken]
+    ) -> Split | None:
+        """Ways that came past an early exit for different reasons are compared each with what it knows."""
+        for stay in stays:
+            found = self._compare(yes, no, after_yes, after_no, stay)
+            if found is not None:
+                return found
+        return None
 
     def _inside(
         self, yes: Items, no: Items, after_yes: tuple[Rest, ...], after_no: tuple[Rest, ...], taken: Taken

@@ -41,6 +41,11 @@ class Divergent:
         return self.split.first.place[2]
 
     @property
+    def subject(self) -> str:
+        """The collective as the subject of a message: "`dcp.save`", or "`finish` leads to `dcp.save`, which"."""
+        return f"`{self.call}` leads to `{self.effect}`, which" if self.split.first.hops else f"`{self.effect}`"
+
+    @property
     def who(self) -> str:
         """Which ranks reach the collective, in words for a message."""
         guard = self.split.guard

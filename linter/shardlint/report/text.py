@@ -102,8 +102,10 @@ class _Page:
             return [f"  {mark}"] if mark else []
         rows = wrapped(finding.help, "        ")
         rows[0] = f"  {self._paint('label', 'help:')} {rows[0].lstrip()}"
-        if mark:
+        if mark and cells(rows[-1]) + 2 + cells(mark) <= _WIDTH:
             rows[-1] += f"  {mark}"
+        elif mark:
+            rows += wrapped(mark, "        ")
         return rows
 
     def _lines_of(self, path: str) -> list[str]:

@@ -112,7 +112,7 @@ class RankGuardedCheckpoint(ProgramRule):
         if there.unknown or here.agrees_with(there):
             return
         yield split.finding(
-            f"`{split.call}` saves or loads with all ranks together, but {split.who} reach it; {split.onward}, "
+            f"{split.subject} saves or loads with all ranks together, but {split.who} reach it; {split.onward}, "
             "and the job waits until the timeout",
             help="call it on every rank, and keep only what is for one rank behind the guard",
         )

@@ -101,7 +101,7 @@ class StateKeyRename(ChangeRule):
             return
         for one in change.key_renames():
             owner = one.before.owner or one.class_name
-            kept = "it" if one.before.kind in ("parameter", "buffer") else "all below it"
+            kept = "it" if one.before.kind in ("parameter", "buffer") else "everything below it"
             yield change.finding(
                 f"`{owner}.{one.old}` is now `{one.new}`, and nothing in sight maps the old key: a checkpoint from "
                 f"before has {kept} under the old name only, so a strict load fails, and any other leaves `{one.new}` "

@@ -117,7 +117,7 @@ class NewGroupInRankBranch(ProgramRule):
         if there.unknown or here.agrees_with(there):
             return
         yield split.finding(
-            f"`{split.call}` must be entered by every rank of the job, but {split.who} reach it; {split.onward}, "
+            f"{split.subject} must be entered by every rank of the job, but {split.who} reach it; {split.onward}, "
             "and the ranks wait in it, or in the next group, until the timeout",
             help="create the group on every rank, and choose what to use afterwards",
         )

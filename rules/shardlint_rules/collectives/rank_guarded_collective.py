@@ -124,7 +124,7 @@ class RankGuardedCollective(ProgramRule):
         if there.unknown or here.agrees_with(there):
             return
         yield split.finding(
-            f"`{split.call}` is a collective, but {split.who} reach it; {split.onward}, "
+            f"{split.subject} is a collective, but {split.who} reach it; {split.onward}, "
             "and the job waits until the timeout",
             help="call it on every rank of its group, and keep only what is for one rank behind the guard",
         )

@@ -98,8 +98,8 @@ class SubgroupSrcLocalRank(LocalRule):
         if not self._within(root, group):
             return
         yield site.finding(
-            f"`{keyword}={root.text}` names a global rank, also with `group={group.text}`: "
-            "a group that does not hold that rank raises an error or waits",
+            f"`{keyword}={root.text}` is a global rank even with `group={group.text}`: a group without that rank "
+            "raises an error or waits",
             help=f"write `group_{keyword}={root.text}`, or `{keyword}=dist.get_global_rank({group.text}, {root.text})`",
             certainty=0.8,
         )

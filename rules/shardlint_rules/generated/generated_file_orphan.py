@@ -33,6 +33,7 @@ class GeneratedFileOrphan(ChangeRule):
     since = "0.1.0"
     evidence = observation()
     suspects = ChangedFiles(".py", ".proto", ".in", ".j2", ".jinja", ".tmpl", ".tpl", ".fbs", ".thrift", ".g4")
+    symptoms = (r"No such file or directory: '.*(?:modular_\w+|_patch_gen_config)\.py'",)
     bad = (
         Bad(
             before={_CONFIG: "EPS = 1e-6\n", _PATCHED: _OUTPUT.format(mark="")},

@@ -51,6 +51,7 @@ class GeneratedFileStale(ChangeRule):
     since = "0.1.0"
     evidence = observation()
     suspects = ChangedFiles(".py", ".proto", ".in", ".j2", ".jinja", ".tmpl", ".tpl", ".fbs", ".thrift", ".g4", *_DATA)
+    symptoms = (r"(?i)generated (?:code|files?) .*(?:out of date|outdated|stale|differs?)",)
     bad = (
         Bad(
             before={

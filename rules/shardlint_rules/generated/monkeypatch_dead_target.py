@@ -34,6 +34,7 @@ class MonkeypatchDeadTarget(LocalRule):
     evidence = observation("https://github.com/hiyouga/LlamaFactory/issues/4224")
     suspects = Assigned(*_PACKAGES, *_MORE)
     symptoms = (r"(?:module|type object) '[\w.]+' has no attribute '\w+'",)
+    preview = True
     bad = (
         Bad(
             """

@@ -29,6 +29,7 @@ class RegistryKeyOrImport(LocalRule):
     evidence = observation("https://github.com/vllm-project/vllm-omni/issues/5026")
     suspects = Call("*.register")
     symptoms = (r"is not in the .*registry", r"Unknown \w+ name: ", r"not registered")
+    preview = True
     bad = (
         Bad(
             {

@@ -106,7 +106,7 @@ class CollatorModalityMismatch(LocalRule):
             elif missing & _MEDIA.keys() or (media and "input_ids" in missing):
                 what = f"needs {_listed(missing)}, but samples have {_listed(samples.possible)}: the first batch fails"
         elif samples is None and model in _MEDIA_MODELS and reads is not None and name in (*_READING, *_PADDING):
-            what = f"needs `input_ids`, but `{model}` takes {_MEDIA_MODELS[model]} alone: the first batch fails"
+            what = f"needs `input_ids`, but `{model}` takes {_MEDIA_MODELS[model]} input alone: the first batch fails"
         elif samples is None and model in _TEXT_MODELS and name in _EMITTING:
             what = f"puts `{_EMITTING[name]}` into every batch, but `{model}` takes text alone"
         if given is not None and what:
