@@ -152,3 +152,12 @@ def test_a_module_is_small_named_and_described(path: Path) -> None:
     if not path.stem.startswith("_") or path.stem in ("__init__", "__main__"):
         tree = ast.parse(path.read_bytes())
         assert ast.get_docstring(tree) or not tree.body
+
+
+def test_the_page_of_facts_names_every_module_of_facts() -> None:
+    folder = ENGINE / "facts"
+    page = (folder / "README.md").read_text(encoding="utf-8")
+    known = {
+        path.name for path in folder.glob("*.py") if path.name != "__init__.py" and not path.name.startswith("module_")
+    }
+    assert sorted(name for name in known if f"`{name}`" not in page) == []

@@ -2,6 +2,3 @@
 
 `README.md` beside this file has one entry for each fact: its meaning, its source, its version.
 """
-
-VERSION = 1
-"""Raise it when the meaning or the stored form of a fact changes: cached facts of another version are dropped."""
