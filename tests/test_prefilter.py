@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from shardlint.loading import make
 from shardlint.prefilter import Words, passes
+from shardlint.registry import load_rows
+from shardlint.trial import findings_of
 
 
 @pytest.mark.parametrize(
@@ -52,3 +55,13 @@ def test_the_same_question_gets_the_same_answer() -> None:
     words = Words(b"if rank == 0: pass")
     assert words.rank() is words.rank() is True
     assert words.has("rank") is words.has("rank") is True
+
+
+def test_the_look_for_rank_conditions_leaves_no_function_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [row for row in load_rows()[0] if row["kind"] == "program"]
+    shown = {(row["name"], example): findings_of(row, example) for row in rows for example in make(row).bad}
+    assert shown
+    monkeypatch.setattr("shardlint.analysis._LONGEST", -1)
+    for row in rows:
+        for example in (*make(row).bad, *make(row).good):
+            assert findings_of(row, example, prefilter=False) == shown.get((row["name"], example), [])
