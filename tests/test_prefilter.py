@@ -59,9 +59,8 @@ def test_the_same_question_gets_the_same_answer() -> None:
 
 def test_the_look_for_rank_conditions_leaves_no_function_out(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [row for row in load_rows()[0] if row["kind"] == "program"]
-    shown = {(row["name"], example): findings_of(row, example) for row in rows for example in make(row).bad}
-    assert shown
+    cases = [(row, example) for row in rows for example in (*make(row).bad, *make(row).good)]
+    shown = [findings_of(row, example) for row, example in cases]
+    assert any(shown)
     monkeypatch.setattr("shardlint.analysis._LONGEST", -1)
-    for row in rows:
-        for example in (*make(row).bad, *make(row).good):
-            assert findings_of(row, example, prefilter=False) == shown.get((row["name"], example), [])
+    assert [findings_of(row, example, prefilter=False) for row, example in cases] == shown
