@@ -27,7 +27,6 @@ class Request:
         "staged",
         "timings",
         "use_cache",
-        "wants_unknown",
     )
 
     def __init__(
@@ -42,7 +41,6 @@ class Request:
         staged: bool = False,
         base: str | None = None,
         jobs: int = 0,
-        wants_unknown: bool = False,
         timings: bool = False,
     ) -> None:
         self.paths = paths
@@ -54,7 +52,6 @@ class Request:
         self.staged = staged
         self.base = base
         self.jobs = jobs
-        self.wants_unknown = wants_unknown
         self.timings = timings
 
 

@@ -50,7 +50,6 @@ def _request(parsed: Parsed, environ: Mapping[str, str]) -> Request:
         staged=parsed.flag("staged"),
         base=parsed.one("base"),
         jobs=_jobs(parsed),
-        wants_unknown=parsed.flag("show-unknown"),
         timings=parsed.flag("timings"),
     )
 
