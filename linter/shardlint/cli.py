@@ -82,6 +82,7 @@ GENERATED = Command(
     "Whether generated files are what their sources generate; `lock` records digests of both.",
     (
         Option("--accept", ONE, "with lock: record drifted files too, and why", "REASON"),
+        Option("--run", FLAG, "with check: run the commands of the settings, your code, in a copy of the project"),
         Option("--help", FLAG, "this text"),
     ),
     0,

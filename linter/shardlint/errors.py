@@ -8,6 +8,7 @@
     ├── UndecodableSource     the bytes of a Python file are no text in its encoding
     ├── BaselineError         the baseline file is not one
     ├── LockError             the record of generated files is broken
+    ├── GeneratorFailed       the command that writes generated files did not do so
     ├── PlanError             model facts, a plan or a mesh cannot be read
     ├── FixRefused            an edit cannot be written safely
     └── GitFailed             git is needed for what was asked and did not answer
@@ -52,6 +53,10 @@ class BaselineError(ShardlintError):
 
 class LockError(ShardlintError):
     """The record of generated files cannot be read as one, or cannot be written."""
+
+
+class GeneratorFailed(ShardlintError):
+    """The command of the settings that writes generated files cannot be run, or failed."""
 
 
 class PlanError(ShardlintError):

@@ -149,3 +149,56 @@ def test_a_project_without_git_is_read_from_disk(root: Path, run: Run) -> None:
 
     shutil.rmtree(root / ".git")
     assert run("check") == (0, "2 generated files, none drifted\n", "")
+
+
+SETTINGS = """\
+[[generated]]
+paths = ["out/*.txt"]
+sources = ["in.txt"]
+command = "{command}"
+"""
+
+
+def generator(root: Path, command: str) -> None:
+    (root / "shardlint.toml").write_text(SETTINGS.format(command=command))
+    (root / "in.txt").write_text("two\n")
+    (root / "out").mkdir()
+    (root / "out" / "a.txt").write_text("one\n")
+    (root / "out" / "b.txt").write_text("two\n")
+
+
+def test_the_generator_runs_in_a_copy_and_its_differences_are_shown(root: Path, run: Run) -> None:
+    generator(root, "cp in.txt out/a.txt; cp in.txt out/c.txt; rm out/b.txt; touch ran")
+    code, out, err = run("check", "--run")
+    assert (code, err) == (1, "")
+    assert [line.partition(": ")[0] for line in out.splitlines()[:-1]] == ["out/a.txt", "out/b.txt", "out/c.txt"]
+    assert out.splitlines()[-1].endswith("in a copy of the project: 3 files are not as it writes them")
+    assert (root / "out" / "a.txt").read_text() == "one\n"
+    assert sorted(path.name for path in (root / "out").iterdir()) == ["a.txt", "b.txt"]
+    assert not (root / "ran").exists()
+
+
+def test_a_generator_that_writes_the_same_is_silent(root: Path, run: Run) -> None:
+    generator(root, "cp in.txt out/b.txt")
+    assert run("check", "--run") == (
+        0,
+        "ran `cp in.txt out/b.txt` in a copy of the project: every file is as it writes it\n",
+        "",
+    )
+
+
+def test_a_generator_that_fails_is_one_sentence(root: Path, run: Run) -> None:
+    generator(root, "echo no model >&2; exit 3")
+    code, out, err = run("check", "--run")
+    assert (code, out) == (2, "")
+    assert err == (
+        "shardlint: `echo no model >&2; exit 3` failed in a copy of the project with exit code 3: no model\n"
+    )
+
+
+def test_without_a_command_or_with_lock_there_is_nothing_to_run(root: Path, run: Run) -> None:
+    assert run("check", "--run")[2].startswith("shardlint: no entry of `generated` in the settings has a `command`")
+    generator(root, "touch ran")
+    assert run("lock", "--run")[0] == 2
+    assert run("check")[0] == 0
+    assert not (root / "ran").exists()

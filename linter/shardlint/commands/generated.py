@@ -9,6 +9,7 @@ from shardlint.atomic import replace_file
 from shardlint.changes.git import Git, read_file
 from shardlint.changes.inventory import Written, inventory
 from shardlint.changes.lock import LOCK, Locked, lock_text, parse_lock
+from shardlint.changes.regenerate import files_below, regenerate
 from shardlint.changes.states import WorkingTree
 from shardlint.discover import discover, matcher
 from shardlint.errors import LockError, UsageError
@@ -24,12 +25,17 @@ def generated(session: Session, parsed: Parsed) -> tuple[str, int]:
     Raises:
         UsageError: neither `check` nor `lock` is asked for.
         LockError: the record is broken or cannot be written.
+        GeneratorFailed: a command of the settings, under `--run`, failed.
         GitFailed: git did not answer.
     """
     action = parsed.operands[0] if parsed.operands else ""
     reason = parsed.one("accept")
     if action not in _ACTIONS:
         raise UsageError("say what to do: `shardlint generated check` or `shardlint generated lock`")
+    if parsed.flag("run"):
+        if action != "check":
+            raise UsageError("`--run` goes with `check`: shardlint generated check --run")
+        return _regenerated(session)
     if action == "check" and reason is not None:
         raise UsageError("`--accept` goes with `lock`: shardlint generated lock --accept REASON")
     target = os.path.join(session.root, LOCK)
@@ -50,6 +56,30 @@ def generated(session: Session, parsed: Parsed) -> tuple[str, int]:
     _write(target, {each.path: each.entry for each in written})
     accepted = f", {len(drifted)} with a drift that was accepted" if drifted else ""
     return "".join([*lines, f"recorded {count} in {LOCK}{accepted}\n"]), 0
+
+
+def _regenerated(session: Session) -> tuple[str, int]:
+    """Run the commands of the settings in copies of the project, and say what they write otherwise."""
+    entries = [entry for entry in session.settings.generated if entry[3]]
+    if not entries:
+        raise UsageError("no entry of `generated` in the settings has a `command`: add one, or leave out `--run`")
+    root = session.root
+    git = Git.at(root)
+    paths = WorkingTree(git).paths() if git is not None else files_below(root)
+    lines: list[str] = []
+    code = 0
+    for entry in entries:
+        found = regenerate(root, paths, entry, os.environ)
+        lines += [f"{escaped(path)}: {escaped(words)}\n" for path, words in found]
+        lines.append(f"ran `{escaped(entry[3])}` in a copy of the project: {_differing(len(found))}\n")
+        code = 1 if found else code
+    return "".join(lines), code
+
+
+def _differing(count: int) -> str:
+    if not count:
+        return "every file is as it writes it"
+    return "1 file is not as it writes it" if count == 1 else f"{count} files are not as it writes them"
 
 
 def _inventory(session: Session, recorded: dict[str, Locked]) -> list[Written]:
