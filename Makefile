@@ -23,8 +23,10 @@ help:
 	@echo "make clean      remove the environment, builds and caches"
 
 # pip comes last when an environment is made, so a half-made one is made again.
+# The pip of the venv may be years old, and its console scripts import what ours does not need.
 $(BIN)/pip:
 	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(PLAIN): pyproject.toml README.md $(SOURCES) | $(BIN)/pip
 	@rm -f $(DEV)
