@@ -36,31 +36,63 @@ def model_files(path: str, python: Sequence[str], read: Callable[[str], bytes | 
         python: the Python files of the project.
         read: gives the content of one.
     """
-    folder = model_folder(path)
-    by_name: dict[str, list[str]] = {}
-    for one in python:
-        parts = one.removesuffix(".py").removesuffix("/__init__").split("/")
-        by_name.setdefault(parts[-1], []).append(one)
-    reached = {one for one in python if one.startswith(folder)} if folder else {path}
-    wanted: set[str] = set()
-    waiting = sorted(reached)
-    while waiting:
-        if len(reached) > _MOST:
-            return None
-        at = waiting.pop()
-        content = read(at)
-        tree = parsed(content) if content is not None else None
-        for module, name in _classes(at, tree) if tree is not None else ():
-            if at.endswith("/__init__.py") and not at.startswith(folder or "/") and name not in wanted:
-                continue
-            if name not in wanted:
-                wanted.add(name)
-                waiting += [one for one in reached if one.endswith("/__init__.py")]
-            for other in by_name.get(module.rpartition("/")[2], ()):
-                if other not in reached and f"/{other}".endswith((f"/{module}.py", f"/{module}/__init__.py")):
-                    reached.add(other)
-                    waiting.append(other)
-    return sorted(reached)
+    return _Search(path, python, read).run()
+
+
+class _Search:
+    """One search in progress. Each file is parsed once, however often one of its classes is asked for."""
+
+    def __init__(self, path: str, python: Sequence[str], read: Callable[[str], bytes | None]) -> None:
+        self.folder = model_folder(path)
+        self.read = read
+        self.by_name: dict[str, list[str]] = {}
+        for one in python:
+            parts = one.removesuffix(".py").removesuffix("/__init__").split("/")
+            self.by_name.setdefault(parts[-1], []).append(one)
+        self.reached = {one for one in python if one.startswith(self.folder)} if self.folder else {path}
+        self.waiting = sorted(self.reached)
+        self.wanted: set[str] = set()
+        self.faces: list[dict[str, list[str]]] = []
+
+    def run(self) -> list[str] | None:
+        while self.waiting:
+            if len(self.reached) > _MOST:
+                return None
+            at = self.waiting.pop()
+            content = self.read(at)
+            tree = parsed(content) if content is not None else None
+            taken = list(_classes(at, tree)) if tree is not None else []
+            if at.endswith("/__init__.py") and not at.startswith(self.folder or "/"):
+                self._face(taken)
+            else:
+                for module, name in taken:
+                    self._want(name)
+                    self._follow(module)
+        return sorted(self.reached)
+
+    def _face(self, taken: list[tuple[str, str]]) -> None:
+        """A package outside of the model's folder is followed only for the classes that somebody asks it for."""
+        face: dict[str, list[str]] = {}
+        for module, name in taken:
+            face.setdefault(name, []).append(module)
+        self.faces.append(face)
+        for name in self.wanted & face.keys():
+            for module in face[name]:
+                self._follow(module)
+
+    def _want(self, name: str) -> None:
+        if name in self.wanted:
+            return
+        self.wanted.add(name)
+        for face in self.faces:
+            for module in face.get(name, ()):
+                self._follow(module)
+
+    def _follow(self, module: str) -> None:
+        for other in self.by_name.get(module.rpartition("/")[2], ()):
+            if other not in self.reached and f"/{other}".endswith((f"/{module}.py", f"/{module}/__init__.py")):
+                self.reached.add(other)
+                self.waiting.append(other)
 
 
 def _classes(path: str, tree: ast.Module) -> Iterator[tuple[str, str]]:
