@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
+
 import pytest
 
 from shardlint import __version__, cli
 
-from .conftest import Lint
+from .conftest import CONSOLE_SCRIPT, GUARDED, Lint, Project
 
 
 def test_bare_shardlint_says_what_to_type_and_fails(lint: Lint) -> None:
@@ -128,3 +131,11 @@ def test_an_interrupted_run_has_no_traceback(lint: Lint, monkeypatch: pytest.Mon
     monkeypatch.setattr("shardlint.commands.check.open_session", interrupt)
 
     assert (lint("check").code, lint("check").err) == (2, "shardlint: interrupted\n")
+
+
+def test_a_reader_that_has_seen_enough_leaves_no_traceback(project: Project) -> None:
+    project.write("train.py", GUARDED * 400)
+    command = f"{shlex.quote(CONSOLE_SCRIPT)} check --no-cache --show-unknown | head -n 1"
+    done = subprocess.run(command, shell=True, cwd=project.root, env=project.environ, capture_output=True, check=False)
+    assert done.stdout.startswith(b"train.py:")
+    assert done.stderr == b""

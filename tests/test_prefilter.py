@@ -64,3 +64,12 @@ def test_the_look_for_rank_conditions_leaves_no_function_out(monkeypatch: pytest
     assert any(shown)
     monkeypatch.setattr("shardlint.analysis._LONGEST", -1)
     assert [findings_of(row, example, prefilter=False) for row, example in cases] == shown
+
+
+@pytest.mark.parametrize(
+    "line", ["os_, comm = os, dist", "comm = dist if ready else None", "(comm := dist)", "x = [dist]"]
+)
+def test_a_package_under_another_name_is_still_reached(line: str) -> None:
+    needs = ("reach", "torch.distributed", ("barrier",))
+    data = f"import os\nimport torch.distributed as dist\n{line}\ncomm.barrier()\n".encode()
+    assert passes(needs, Words(data)) is (line != "x = [dist]")

@@ -1,8 +1,8 @@
 """Whether a file can reach a member of a package, from its text: by an import of it, or through a name of the package.
 
 The second step of the prefilter. Words alone let a file pass that says `torch`, `distributed` and `gather` for three
-different things; here `gather` must be taken from `torch.distributed` somewhere, under whatever name. All ways in which
-`facts.names` resolves a name are covered, so this is an over-approximation too.
+different things; here `gather` must be taken from `torch.distributed` somewhere, under whatever name. The ways in which
+`facts.names` resolves a name are covered, in code that has at most one blank beside its operators.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _AS = re.compile(rb"([\w.]+)[ \t]+as[ \t]+(\w+)")
 PATCH = re.compile(rb"^[ \t]*([^\W\d]\w*)(?:\.\w+)+[ \t]*=(?!=)", re.MULTILINE)
 """A line that gives an attribute of a name a value."""
 _SETATTR = re.compile(rb"\bsetattr\s*\(\s*([^\W\d]\w*)")
-_HANDED_ON = (b"= ", b"=", b"else ", b"or ", b"and ", b"getattr(", b"(", b"return ")
+_HANDED_ON = (b"= ", b"=", b"else ", b"or ", b"and ", b"getattr(", b"(", b", ", b"return ")
 _NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 
 
@@ -104,5 +104,7 @@ class Imports:
         return False
 
     def _given(self, lead: bytes, end: int) -> bool:
-        """A name in parentheses is handed on only in a conditional or a chain of `or`."""
+        """In parentheses only in a conditional or a chain of `or`; after a comma as an item of an open tuple."""
+        if lead == b", ":
+            return self.data[end : end + 1] in (b"", b"\n", b"\r", b",")
         return lead != b"(" or self.data[end : end + 4].lstrip().startswith((b"if", b"or", b"an"))

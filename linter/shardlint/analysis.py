@@ -178,7 +178,7 @@ class Analysis:
         """Build the traces of the functions that can hold a rank test, and keep them as plain values."""
         facts = FileFacts(path, None, lambda: module, self.asked)
         text = "\n".join(module.lines)
-        # The look at conditions costs the square of a line's length: in a minified file every function is traced.
+        # In a minified file every word is near every other, so all of its functions are traced.
         conditions = RankConditions(text) if max(map(len, module.lines)) <= _LONGEST else None
         starts = _line_starts(text)
         ranked: list[str] = []

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MAGIC = b"shardlint-cache-1\n"
 _DIGEST = 16
+RACE = 2_000_000_000
+"""Nanoseconds. What was written so shortly before it was read could change again under the same time stamp."""
 
 
 def digest(data: bytes) -> bytes:

@@ -106,8 +106,11 @@ COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT, K
 def entry() -> None:
     """The console script. Leaves without tearing down the interpreter: that would cost as much as a warm run."""
     code = main(sys.argv[1:])
-    sys.stdout.flush()
-    sys.stderr.flush()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        code = 2  # whoever read the report, `head` for one, has seen enough of it
     os._exit(code)
 
 

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from shardlint.request import Request
     from shardlint.sieve import Sieve, Suspect
 
-_RACE = 2_000_000_000
-"""Nanoseconds. A file written so shortly before a run could change again under the same time stamp."""
-
 
 class Results:
     """Records by path, and what the program rules said last (`ProgramResult.as_plain`).
@@ -50,7 +47,7 @@ class Results:
         if stored is not None and stored.get("key") == self.key:
             self.records = {path: Record.from_plain(plain) for path, plain in stored["records"].items()}
             self.program = stored["program"]
-            self._settled = stored["time"] - _RACE
+            self._settled = stored["time"] - cache.RACE
 
     def save(self, crashed: Collection[str]) -> None:
         """Keep the results, except those of files on which a rule crashed, and of a staged view that is not on disk."""

@@ -28,9 +28,6 @@ if TYPE_CHECKING:
 _PLAIN = 2
 """The last format of marshal that writes equal values as equal bytes; later ones also write which values are shared."""
 
-_RACE = 2_000_000_000
-"""Nanoseconds. What was written so shortly before it was read could change again under the same time stamp."""
-
 
 class Session:
     """Settings, the root of the project, the versions that it uses (plain, for `Environment.from_plain`) and a row for
@@ -99,7 +96,7 @@ def _make(directory: str, where: str, environ: Mapping[str, str]) -> Session:
     from shardlint.registry import load_rows, search_path, sources
     from shardlint.settings import find_settings, load_settings
 
-    settled = time.time_ns() - _RACE
+    settled = time.time_ns() - cache.RACE
     located = find_settings(directory)
     settings = load_settings(located)
     rows, folders = load_rows()
