@@ -6,8 +6,8 @@ githooks):
 - ``core.fsmonitor``, ``core.hooksPath`` and ``.git/hooks``: overridden on the command line; no index is written.
 - ``filter.*.clean``, ``filter.*.smudge`` and ``filter.*.process`` run when a command compares or writes the working
   tree. No command here does: ``ls-files``, ``ls-tree``, ``diff-index --cached``, ``diff-tree``, ``rev-list``,
-  ``cat-file`` and ``check-attr`` read the index, objects and attributes. Working-tree content is read from disk and
-  compared here.
+  ``describe``, ``grep`` of a revision, ``cat-file`` and ``check-attr`` read the index, objects and attributes.
+  Working-tree content is read from disk and compared here.
 - ``diff.external``, ``diff.*.command`` and ``diff.*.textconv``: switched off, and ``--raw`` output does not reach them.
 - ``core.sshCommand``, ``remote.*.uploadpack``, credential helpers and remote helpers need a transport: lazy fetches
   are off, and ``GIT_ALLOW_PROTOCOL`` allows none, which also holds for a git older than ``GIT_NO_LAZY_FETCH``.
@@ -282,6 +282,23 @@ class Git:
         asked = b"".join(b"%s:./%s\n" % (commit.encode("ascii"), os.fsencode(path)) for commit in commits)
         out = _text(self.run("cat-file", "--batch-check=%(objectname) %(objecttype)", input=asked)) if commits else ""
         return {name for name, _, kind in (line.partition(" ") for line in out.splitlines()) if kind == "blob"}
+
+    def last_release(self, revision: str) -> str | None:
+        """The nearest tag with a version number (``v1.2``, ``release-0.3.0``) in the history of a revision, or None."""
+        args = ("describe", "--tags", "--abbrev=0", "--match", "*[0-9].[0-9]*", _plain(revision))
+        code, out, _ = self._communicate(args, b"")
+        return None if code else "refs/tags/" + _text(out).strip()
+
+    def mentions(self, revision: str, pattern: str) -> bool:
+        """Whether a line of a text file of a revision matches an extended regular expression.
+
+        Raises GitFailed where that cannot be told.
+        """
+        args = ("grep", "-q", "-I", "--no-textconv", "--no-recurse-submodules", "-E", "-e", pattern, _plain(revision))
+        code, _, err = self._communicate(args, b"")
+        if code not in (0, 1):
+            raise GitFailed(self._failure(args, code, err))
+        return code == 0
 
     def _commit(self, revision: str) -> str | None:
         args = ("rev-parse", "--verify", "--quiet", revision + "^{commit}")

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from shardlint.changes.edit import parsed
-from shardlint.changes.locked_keys import MODULE_WORDS, locked_changes
+from shardlint.changes.linked_classes import MODULE_WORDS
+from shardlint.changes.locked_keys import locked_changes
+from shardlint.changes.releases import released
 from shardlint.changes.states import ChangeSet, FileChange
 from shardlint.facts.path_roles import in_tests
 
@@ -37,13 +39,19 @@ _MAPPING_NAMES = (
 def key_renames(file: FileChange, changes: ChangeSet) -> Iterator[KeyChange]:
     """The keys that a changed Python file renames without any code in sight that maps the old one.
 
-    They are compared with the key manifest, where the project has one, and otherwise with the earlier state. Mappings
-    are looked for in the file, the files that changed along, and at most `_SEARCHED` others of the same package.
+    They are compared with the key manifest, where the project has one, and otherwise with the earlier state; then a
+    class that came after the last release is left out. Mappings are looked for in the file, the files that changed
+    along, and at most `_SEARCHED` others of the same package.
     """
     if file.before is None or not any(word in file.before for word in MODULE_WORDS):
         return
     since_lock = locked_changes(file, changes)
-    yield from unmapped(file, changes, changed_keys(file) if since_lock is None else since_lock)
+    if since_lock is not None:
+        yield from unmapped(file, changes, since_lock)
+        return
+    for one in unmapped(file, changes, changed_keys(file, changes)):
+        if released(one, file, changes):
+            yield one
 
 
 def unmapped(file: FileChange, changes: ChangeSet, changed: Iterable[KeyChange]) -> Iterator[KeyChange]:
@@ -66,19 +74,20 @@ def key_reshapes(file: FileChange, changes: ChangeSet) -> list[KeyChange]:
     A conversion is looked for in the file and in those that changed along: one that was there before names the key for
     another reason.
     """
-    found = [one for one in changed_keys(file) if one.kind == "reshaped" and one.sure]
+    found = [one for one in changed_keys(file, changes) if one.kind == "reshaped" and one.sure]
     if not found:
         return []
     from shardlint.facts.key_remaps import handles_rename
 
     beside = [change.after for change in changes.changes if change.path.endswith(".py") and not in_tests(change.path)]
     trees = [tree for content in beside if content is not None and (tree := parsed(content)) is not None]
-    return [one for one in found if not any(handles_rename(tree, one.old, "") for tree in trees)]
+    left = [one for one in found if not any(handles_rename(tree, one.old, "") for tree in trees)]
+    return [one for one in left if released(one, file, changes)]
 
 
-def changed_keys(file: FileChange) -> list[KeyChange]:
+def changed_keys(file: FileChange, changes: ChangeSet) -> list[KeyChange]:
     """All changes of keys in a Python file, mapped or not; none if one of its states does not parse."""
-    states = both_classes(file)
+    states = both_classes(file, changes)
     if states is None:
         return []
     from shardlint.facts.key_changes import compare
@@ -86,19 +95,15 @@ def changed_keys(file: FileChange) -> list[KeyChange]:
     return compare(*states)
 
 
-def both_classes(file: FileChange) -> tuple[dict[str, ModuleClass], dict[str, ModuleClass]] | None:
+def both_classes(file: FileChange, changes: ChangeSet) -> tuple[dict[str, ModuleClass], dict[str, ModuleClass]] | None:
     """The module classes of a changed Python file in its two states; None if one is absent, or holds no model."""
     if file.before is None or file.after is None or not file.path.endswith(".py"):
         return None
     if not any(word in file.before for word in MODULE_WORDS):
         return None
-    before, after = parsed(file.before), parsed(file.after)
-    if before is None or after is None:
-        return None
-    # Costly to import, and most changes touch no module.
-    from shardlint.facts.module_tree import module_classes
-
-    return module_classes(before), module_classes(after)
+    before = changes.module_classes(after=False).of(file.old_path or file.path, file.before)
+    after = changes.module_classes(after=True).of(file.path, file.after)
+    return None if before is None or after is None else (before, after)
 
 
 class _Mappings:

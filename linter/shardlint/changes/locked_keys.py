@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shardlint.changes.edit import parsed
+from shardlint.changes.linked_classes import MODULE_WORDS, LinkedClasses
 from shardlint.errors import LockError
 from shardlint.facts.path_roles import in_tests
 
@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from shardlint.facts.key_changes import KeyChange
     from shardlint.facts.key_manifest import Keys
 
-MODULE_WORDS = (b"Module", b"nn.", b"Layer", b"Model", b"Parameter", b"register_buffer")
-"""A Python file without any of these holds no module."""
-
 
 def locked_changes(file: FileChange, changes: ChangeSet) -> list[KeyChange] | None:
     """What changed in a file since the manifest of the later state was written; None if there is no manifest.
@@ -24,18 +21,19 @@ def locked_changes(file: FileChange, changes: ChangeSet) -> list[KeyChange] | No
     A manifest that cannot be read counts as none here: the `keys` command says what is wrong with it.
     """
     from shardlint.facts.key_manifest import MANIFEST, changed_since, read_manifest
-    from shardlint.facts.module_tree import module_classes
 
     data = changes.read_after(MANIFEST)
-    tree = parsed(file.after) if file.after is not None else None
-    if data is None or tree is None:
+    if data is None or file.after is None:
+        return None
+    classes = changes.module_classes(after=True).of(file.path, file.after)
+    if classes is None:
         return None
     try:
         roots = read_manifest(data).roots
     except LockError:
         return None
     locked = roots.get(file.path) or roots.get(file.old_path or "") or {}
-    return changed_since(locked, module_classes(tree)) if locked else []
+    return changed_since(locked, classes) if locked else []
 
 
 def project_roots(state: State, excluded: Callable[[str], bool]) -> dict[str, dict[str, Keys]]:
@@ -45,17 +43,17 @@ def project_roots(state: State, excluded: Callable[[str], bool]) -> dict[str, di
         excluded: whether the settings leave a path out.
     """
     from shardlint.facts.key_manifest import root_keys
-    from shardlint.facts.module_tree import module_classes
 
     paths = [path for path in state.paths() if path.endswith(".py") and not in_tests(path) and not excluded(path)]
     state.load(paths)
+    linked = LinkedClasses(state)
     found: dict[str, dict[str, Keys]] = {}
     for path in paths:
         content = state.read(path)
         if content is None or not any(word in content for word in MODULE_WORDS):
             continue
-        tree = parsed(content)
-        keys = root_keys(module_classes(tree)) if tree is not None else {}
+        classes = linked.of(path, content)
+        keys = root_keys(classes) if classes is not None else {}
         if keys:
             found[path] = keys
     return found

@@ -75,7 +75,7 @@ def stale_patterns(file: FileChange, changes: ChangeSet) -> Iterator[StalePatter
 
     A name that some class of the project still has is not followed, nor is one whose list names the new one as well.
     """
-    causes = renamings(file)
+    causes = renamings(file, changes)
     if not causes:
         return
     search = _Search(file, changes)
@@ -83,12 +83,12 @@ def stale_patterns(file: FileChange, changes: ChangeSet) -> Iterator[StalePatter
         yield from search.left_by(cause)
 
 
-def renamings(file: FileChange) -> list[Renaming]:
+def renamings(file: FileChange, changes: ChangeSet) -> list[Renaming]:
     """The names of keys and of module classes that a changed file replaces, each old one once.
 
     Of a key that moved into another module no single name was replaced; such a key is left out.
     """
-    states = both_classes(file)
+    states = both_classes(file, changes)
     if states is None:
         return []
     from shardlint.facts.key_changes import compare, renamed_classes
@@ -162,7 +162,7 @@ class _Search:
             if (
                 earlier
                 and cause.old.encode() in (one.before or b"")
-                and any(other.old == cause.old for other in renamings(one))
+                and any(other.old == cause.old for other in renamings(one, self._changes))
             ):
                 return True
         return False

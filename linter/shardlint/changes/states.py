@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from typing import Literal, Protocol
 
     from .git import Git
+    from .linked_classes import LinkedClasses
 
     Status = Literal["added", "modified", "deleted", "renamed"]
 
@@ -178,6 +179,8 @@ class ChangeSet:
         self._git = git
         self._origin = origin
         self._marked: Mapping[str, bool] | None = None
+        self._classes: dict[bool, LinkedClasses] = {}
+        self._release: tuple[Revision | None] | None = None
 
     def read_before(self, path: str) -> bytes | None:
         """The content that a file had, changed or not; None if it was not there."""
@@ -194,6 +197,21 @@ class ChangeSet:
     def paths_after(self) -> tuple[str, ...]:
         """All regular files of the second state, sorted."""
         return self.after.paths()
+
+    def module_classes(self, *, after: bool) -> LinkedClasses:
+        """The module classes of a state's files."""
+        if after not in self._classes:
+            from .linked_classes import LinkedClasses
+
+            self._classes[after] = LinkedClasses(self.after if after else self.before)
+        return self._classes[after]
+
+    def release(self) -> Revision | None:
+        """The last release before the change: the nearest tag with a version number; None if there is none."""
+        if self._release is None:
+            tag = self._git.last_release(self._origin) if self._git is not None and self._origin is not None else None
+            self._release = (Revision(self._git, tag) if self._git is not None and tag is not None else None,)
+        return self._release[0]
 
     def marked_generated(self, path: str) -> bool | None:
         """Whether ``.gitattributes`` calls a changed file ``linguist-generated``; None where it says nothing."""

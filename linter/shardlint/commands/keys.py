@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from shardlint.arguments import Parsed
 from shardlint.atomic import replace_file
-from shardlint.changes.edit import parsed as syntax_tree
 from shardlint.changes.git import Git
 from shardlint.changes.key_renames import unmapped
 from shardlint.changes.locked_keys import project_roots
@@ -16,7 +15,6 @@ from shardlint.discover import matcher
 from shardlint.errors import GitFailed, LockError, UsageError
 from shardlint.facts.key_changes import KeyChange
 from shardlint.facts.key_manifest import MANIFEST, Accepted, Manifest, changed_since, manifest_text, read_manifest
-from shardlint.facts.module_tree import module_classes
 from shardlint.report.terminal import escaped
 
 TYPE_CHECKING = False
@@ -72,10 +70,12 @@ class _Keys:
         found: list[_Rename] = []
         for path, classes in sorted(before.items()):
             content = self.state.read(path)
-            tree = syntax_tree(content) if content is not None and self.now.get(path) != classes else None
-            if tree is None:
+            if content is None or self.now.get(path) == classes:
                 continue
-            changed = changed_since(classes, module_classes(tree))
+            present = changes.module_classes(after=True).of(path, content)
+            if present is None:
+                continue
+            changed = changed_since(classes, present)
             left = set(unmapped(FileChange(path, "modified", b"", content), changes, changed))
             found += [_Rename(path, one, one not in left) for one in changed if one.kind == "renamed"]
         return found

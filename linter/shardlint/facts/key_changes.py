@@ -159,8 +159,12 @@ class _Sides:
         if not prefix:
             # What only one version could read was there in both; a class without known keys is such, too.
             kept = self._new.unread | {member.key for member in new if member.local}
-            gone = {key: members for key, members in gone.items() if key not in kept}
-            came = {key: members for key, members in came.items() if key not in self._old.unread}
+            gone = {key: members for key, members in gone.items() if key not in kept and not _has(self._new, key)}
+            came = {
+                key: members
+                for key, members in came.items()
+                if key not in self._old.unread and not _has(self._old, key)
+            }
         pairs = self._pairs(gone, came)
         for key, members in gone.items():
             target = pairs.get(key)
@@ -286,6 +290,11 @@ def _changed_flag(shorter: list[str], longer: list[str]) -> bool:
         if token.endswith("=") and token not in shorter and (value in _WORDS or value[0].isdigit()):
             return True
     return False
+
+
+def _has(one: ModuleClass, key: str) -> bool:
+    """Whether a class gets a key from a base in another file: there it is renamed, if it is."""
+    return any(overlap(member.key, key) for member in one.inherited)
 
 
 def _tokens(shape: str) -> list[str]:

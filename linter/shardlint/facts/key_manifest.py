@@ -118,6 +118,8 @@ def changed_since(locked: Mapping[str, Keys], classes: Mapping[str, ModuleClass]
     after = {name: _rebuilt(name, _keys(classes, name, keys)) for name in before}
     found: dict[tuple[int, str, str], KeyChange] = {}
     for one in compare(before, after):
+        if any(member.key == one.new.partition(".")[0] for member in classes[one.class_name].inherited):
+            continue  # the root of the file that registers it has the same change
         member = _member_at(classes, one.class_name, one.new) if one.new else None
         if member is not None:
             one = one._replace(after=member, line=member.line, column=member.column, sure=member.sure)

@@ -11,10 +11,13 @@ from shardlint.facts.key_pattern import dotted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
+
+    from shardlint.facts.module_tree import ModuleClass
 
     Function = ast.FunctionDef | ast.AsyncFunctionDef
     Known = Literal["yes", "maybe", "no"]
+    Link = Callable[[str], ModuleClass | None]
 
 _FOREIGN_PACKAGES = """
     flax jax haiku equinox mlx keras tensorflow tf paddle mindspore tinygrad chainer mxnet pydantic sklearn django
@@ -80,9 +83,13 @@ def adds_no_key(base: str) -> bool:
 
 
 class ModuleIndex:
-    """Classes by qualified name, imported names, functions and tables of one `ast.Module`."""
+    """Classes by qualified name, imported names, functions and tables of one `ast.Module`.
 
-    def __init__(self, tree: ast.Module) -> None:
+    `link` gives the module class that a dotted name of another file stands for, relative names with their dots.
+    """
+
+    def __init__(self, tree: ast.Module, link: Link | None = None) -> None:
+        self._link = link
         self.classes: dict[str, list[ast.ClassDef]] = {}
         self.functions: dict[str, Function] = {}
         self.tables: dict[str, ast.Dict] = {}
@@ -183,6 +190,12 @@ class ModuleIndex:
                 found.append(TypeRef(local or self.resolve(written), local, written))
         return found
 
+    def linked(self, base: TypeRef) -> ModuleClass | None:
+        """The module class of another file that a base is; None where it is of this file, of torch or not known."""
+        if self._link is None or base.local or not base.certain or torch_name(base.target) or adds_no_key(base.target):
+            return None
+        return self._link(base.target)
+
     def lineage(self, qualified: str) -> list[str]:
         """The order in which Python looks methods up: classes of this file, and ``torch.nn.X`` for built-in layers.
 
@@ -229,6 +242,9 @@ class ModuleIndex:
             return self.known(base.local)
         if not base.certain:
             return "maybe" if re.search(r"\bModule\b|\bnn\.", base.written) else "no"
+        found = self.linked(base)
+        if found is not None:
+            return "yes" if found.known else "maybe"
         target, name = base.target, torch_name(base.target)
         first, last = target.lstrip(".").split(".")[0], target.rsplit(".", 1)[-1]
         if name:

@@ -15,6 +15,7 @@ from shardlint.facts.module_registry import Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from shardlint.facts.module_index import Link
     from shardlint.facts.torch_layers import Tensor
 
 _MAX_NESTING = 12
@@ -61,9 +62,10 @@ class Member(NamedTuple):
 class ModuleClass(NamedTuple):
     """One module class. `name` is qualified (``Outer.Inner``); `known` is False where only names say it is a module.
 
-    `members` come in the order of registration, bases first; one key may come twice, as alternatives. `open_bases`
-    are bases outside of the file. `complete` is False when something is registered under a name that cannot be read.
-    `unread` names attributes whose value was not understood: any of them may be a module.
+    `members` come in the order of registration, bases first; one key may come twice, as alternatives. `inherited` are
+    those that classes of other files add; what they hold of their own file's classes is opaque. `open_bases` are bases
+    outside of the file that were not found. `complete` is False when something is registered under a name that cannot
+    be read. `unread` names attributes whose value was not understood: any of them may be a module.
     """
 
     name: str
@@ -74,11 +76,16 @@ class ModuleClass(NamedTuple):
     open_bases: tuple[str, ...]
     complete: bool
     unread: frozenset[str] = frozenset()
+    inherited: tuple[Member, ...] = ()
 
 
-def module_classes(tree: ast.Module) -> dict[str, ModuleClass]:
-    """Every class of the file that is a torch module, by qualified name, in the order of the file."""
-    index = ModuleIndex(tree)
+def module_classes(tree: ast.Module, link: Link | None = None) -> dict[str, ModuleClass]:
+    """Every class of the file that is a torch module, by qualified name, in the order of the file.
+
+    Args:
+        link: gives the module class that a dotted name of another file stands for; None for one that is not known.
+    """
+    index = ModuleIndex(tree, link)
     found: dict[str, ModuleClass] = {}
     for name, definitions in index.classes.items():
         known = index.known(name)
@@ -87,28 +94,53 @@ def module_classes(tree: ast.Module) -> dict[str, ModuleClass]:
         construction = Construction(index, name)
         construction.run()
         members = tuple(_member(key, entry) for key, entries in construction.entries.items() for entry in entries)
+        foreign, open_bases = _outer_bases(index, construction.lineage)
         found[name] = ModuleClass(
             name=name,
             line=definitions[-1].lineno,
             bases=tuple(base.written for base in index.bases(name)),
             known=known == "yes",
             members=members,
-            open_bases=_open_bases(index, construction.lineage),
-            complete=construction.complete,
-            unread=frozenset(construction.unread),
+            open_bases=open_bases,
+            complete=construction.complete and all(one.complete for one in foreign),
+            unread=frozenset(construction.unread).union(*(one.unread for one in foreign)),
+            inherited=_inherited(foreign, {member.key for member in members}),
         )
     return found
 
 
-def _open_bases(index: ModuleIndex, lineage: list[str]) -> tuple[str, ...]:
-    found = {
-        base.written: None
-        for place in lineage
-        if place in index.classes
-        for base in index.bases(place)
-        if not base.local and not torch_name(base.target)
-    }
+def _outer_bases(index: ModuleIndex, lineage: list[str]) -> tuple[list[ModuleClass], tuple[str, ...]]:
+    """The module classes of other files that a class extends, and the bases that are not known."""
+    linked: list[ModuleClass] = []
+    unknown: dict[str, None] = {}
+    for place in lineage:
+        for base in index.bases(place) if place in index.classes else ():
+            if base.local or torch_name(base.target):
+                continue
+            found = index.linked(base)
+            if found is None:
+                unknown[base.written] = None
+            else:
+                linked.append(found)
+                unknown.update(dict.fromkeys(found.open_bases))
+    return linked, tuple(unknown)
+
+
+def _inherited(foreign: list[ModuleClass], own: set[str]) -> tuple[Member, ...]:
+    """What classes of other files add, nearest first; a key that a nearer class registers hides the farther one."""
+    found: list[Member] = []
+    hidden = set(own)
+    for one in foreign:
+        added = [member for member in (*one.inherited, *one.members) if member.key not in hidden]
+        hidden.update(member.key for member in added)
+        found += [_detached(member) for member in added]
     return tuple(found)
+
+
+def _detached(member: Member) -> Member:
+    """A member without the classes of its file, which another file knows nothing of."""
+    children = tuple(_detached(child) for child in member.children)
+    return member._replace(local="", opaque=member.opaque or bool(member.local), children=children)
 
 
 def _member(key: str, entry: Entry, depth: int = 0) -> Member:

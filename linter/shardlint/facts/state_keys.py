@@ -1,4 +1,4 @@
-"""The keys that the state dict of a module class has, as far as one file tells."""
+"""The keys that the state dict of a module class has, as far as its file and its bases in other files tell."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class StateKeys:
         if found is None or name in self._open or len(self._open) >= MAX_DEPTH:
             return (Key("*", "opaque", False),)
         self._open.append(name)
-        keys = [key for member in found.members for key in self.of_member(member)]
+        keys = [key for member in (*found.inherited, *found.members) for key in self.of_member(member)]
         if not found.complete or not all(adds_no_key(base) for base in found.open_bases):
             keys.append(Key("*", "opaque", False))
         self._open.pop()
