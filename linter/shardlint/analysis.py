@@ -15,7 +15,7 @@ from shardlint.facts.module import FUNCTIONS, Module
 from shardlint.facts.program import FileFacts, Stored
 from shardlint.facts.project_words import ProjectWords
 from shardlint.facts.rank_conditions import RankConditions
-from shardlint.facts.site import Site
+from shardlint.facts.site import NotJudged, Site
 from shardlint.facts.yaml_readers import YamlReaders
 from shardlint.finding import Finding, Fix, Span, pack
 from shardlint.loading import Row, make
@@ -86,6 +86,7 @@ class Analysis:
         self._readers: YamlReaders | None = None
         self._words: ProjectWords | None = None
         self._asked = False
+        self._not_judged: list[NotJudged] = []
         self._rules: dict[str, Rule] = {}
 
     def rule(self, row: Row) -> Rule:
@@ -119,7 +120,7 @@ class Analysis:
         tree = parse(source.text)
         if isinstance(tree, SyntaxError):
             return Record(stamp, content, (pack(syntax_error(path, tree)),), kept)
-        self._asked = False
+        self._asked, self._not_judged = False, []
         module = Module(
             path, source.text, tree, dotted=dotted, environment=self.environment, project=self._project_words
         )
@@ -132,7 +133,14 @@ class Analysis:
         packed = tuple(pack(finding) for finding in sorted(findings))
         asked = b"?" if self._asked else b""
         return Record(
-            stamp, content, packed, kept, root=bool(suspect.program), pending=self._pending(findings), asked=asked
+            stamp,
+            content,
+            packed,
+            kept,
+            root=bool(suspect.program),
+            pending=self._pending(findings),
+            asked=asked,
+            not_judged=tuple((place.function, place.line, place.reason) for place in self._not_judged),
         )
 
     def _pending(self, findings: list[Finding]) -> bool:
@@ -154,8 +162,11 @@ class Analysis:
             found: list[Finding] = []
             for hit in matches(module, rule.suspects):
                 site = Site(module, hit, rule.voice)
-                for finding in rule.judge(site):
-                    found.append(self._with_edits(finding, rule, site))
+                for judged in rule.judge(site):
+                    if isinstance(judged, NotJudged):
+                        self._not_judged.append(judged)
+                    else:
+                        found.append(self._with_edits(judged, rule, site))
             return found
         except RecursionError:
             raise
@@ -219,7 +230,7 @@ class Analysis:
         """The text of the project, read when a rule asks; the file is then remembered as asked."""
         self._asked = True
         if self._words is None:
-            self._words = ProjectWords(self._python_files or (lambda: ()))
+            self._words = ProjectWords(self._python_files or (lambda: ()), self.environment)
         return self._words
 
     def _yaml_readers(self) -> YamlReaders:

@@ -195,6 +195,7 @@ class _Run:
                 outcome.not_recognised.append(path)
             if record.generated:
                 outcome.generated.add(path)
+            outcome.not_judged += [(path, *place) for place in record.not_judged]
         outcome.not_recognised.sort()
         if self.request.edits:
             outcome.hashes = {path: record.content for path, record in results.records.items()}

@@ -102,6 +102,23 @@ class Assigned(Query):
         return ("patch", self.packages)
 
 
+class Given(Query):
+    """Calls of whatever function that are given an argument by one of these keywords.
+
+    `spread_into`: a call is one, too, if the last part of what it calls ends with that and it is given a `**dict`.
+    """
+
+    def __init__(self, *keywords: str, spread_into: str = "") -> None:
+        self.keywords = frozenset(keywords)
+        self.spread_into = spread_into
+
+    def needs(self) -> Needs:
+        named: Needs = ("any", *(("word", word) for word in sorted(self.keywords)))
+        if not self.spread_into:
+            return named
+        return ("any", named, ("all", ("text", self.spread_into + "("), ("text", "**")))
+
+
 class InFunctionWith(Query):
     """A condition: the function that holds the place also holds a match of `query`."""
 

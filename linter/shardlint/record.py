@@ -18,10 +18,22 @@ class Record:
     applied. `suppressions`: packed. `root`: the file can hold a rank test, so program rules start in it. `generated`:
     only rules about generated files speak of it. `pending`: a fix has not been worked out yet. `claimed`: for a
     document, whether a rule that is on reads its kind. `asked`: for a file that was judged by what the project's
-    Python files say, the digest of those files; empty for all others.
+    Python files say, the digest of those files; empty for all others. `not_judged`: places of which a rule could not
+    tell: function, line and reason.
     """
 
-    __slots__ = ("asked", "claimed", "content", "findings", "generated", "pending", "root", "stamp", "suppressions")
+    __slots__ = (
+        "asked",
+        "claimed",
+        "content",
+        "findings",
+        "generated",
+        "not_judged",
+        "pending",
+        "root",
+        "stamp",
+        "suppressions",
+    )
 
     def __init__(
         self,
@@ -35,6 +47,7 @@ class Record:
         pending: bool = False,
         claimed: bool = True,
         asked: bytes = b"",
+        not_judged: tuple[tuple[str, int, str], ...] = (),
     ) -> None:
         self.stamp = stamp
         self.content = content
@@ -45,6 +58,7 @@ class Record:
         self.pending = pending
         self.claimed = claimed
         self.asked = asked
+        self.not_judged = not_judged
 
     def unpacked(self) -> list[Finding]:
         """The findings."""
@@ -62,12 +76,13 @@ class Record:
             self.pending,
             self.claimed,
             self.asked,
+            self.not_judged,
         )
 
     @classmethod
     def from_plain(cls, plain: Packed) -> Record:
         """The record that `as_plain` gave."""
-        stamp, content, findings, suppressions, root, generated, pending, claimed, asked = plain
+        stamp, content, findings, suppressions, root, generated, pending, claimed, asked, not_judged = plain
         return cls(
             stamp,
             content,
@@ -78,6 +93,7 @@ class Record:
             pending=pending,
             claimed=claimed,
             asked=asked,
+            not_judged=not_judged,
         )
 
     def moved(self, stamp: tuple[int, int, int]) -> Record:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from shardlint.example import Bad, Example, Good
 from shardlint.facts.effects import Effects
-from shardlint.facts.site import MISSING, Expression, Function, Site, file_calls
+from shardlint.facts.site import MISSING, Expression, Function, NotJudged, Site, file_calls
 from shardlint.finding import Evidence, Finding, Related, Span
 from shardlint.query import (
     RANK,
@@ -22,6 +22,7 @@ from shardlint.query import (
     Call,
     ChangedFiles,
     Divergence,
+    Given,
     InFileWith,
     InFunctionWith,
     Method,
@@ -37,6 +38,7 @@ from shardlint.voice import CEILINGS, Voice
 if TYPE_CHECKING:
     from shardlint.changes.site import Change
     from shardlint.configs.site import Scalar
+    from shardlint.facts.batching import Batching, Modalities, batchings
     from shardlint.facts.divergent import Divergent
     from shardlint.facts.origins import Origin, origin
     from shardlint.facts.patches import dead_patch
@@ -46,12 +48,15 @@ if TYPE_CHECKING:
     from shardlint.runtime.plan import Plan
 
 _ON_DEMAND = {
+    "Batching": "shardlint.facts.batching",
     "Change": "shardlint.changes.site",
     "Divergent": "shardlint.facts.divergent",
     "Keys": "shardlint.facts.samples",
+    "Modalities": "shardlint.facts.batching",
     "Origin": "shardlint.facts.origins",
     "Plan": "shardlint.runtime.plan",
     "Scalar": "shardlint.configs.site",
+    "batchings": "shardlint.facts.batching",
     "dead_patch": "shardlint.facts.patches",
     "idle_function": "shardlint.facts.registrations",
     "origin": "shardlint.facts.origins",
@@ -67,6 +72,9 @@ def __getattr__(name: str) -> object:
 
 
 Findings = Iterable[Finding]
+
+Judgements = Iterable[Finding | NotJudged]
+"""What a local rule gives: findings, and the places of which it cannot tell."""
 
 
 def observation(*references: str) -> Evidence:
@@ -127,8 +135,8 @@ class LocalRule(Rule):
 
     kind = "local"
 
-    def judge(self, site: Site) -> Findings:
-        """The findings at a site that the query found."""
+    def judge(self, site: Site) -> Judgements:
+        """The findings at a site that the query found, or that it cannot be judged (`site.not_judged`)."""
         raise NotImplementedError
 
     def fix(self, site: Site, edit: Edit) -> None:
@@ -186,16 +194,38 @@ def table(name: str, *, of: str) -> Mapping[str, Mapping[str, object]]:
 
     Raises FileNotFoundError when the pack has no such table.
     """
-    import os
-
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
-    package = sys.modules[of.partition(".")[0]]
-    folder = os.path.dirname(package.__file__ or "")
-    with open(os.path.join(folder, "tables", f"{name}.toml"), "rb") as file:
+    with open(_table_path(name, of), "rb") as file:
         return tomllib.load(file)
+
+
+_READ: dict[str, str] = {}
+
+
+def entry(name: str, section: str, key: str, *, of: str) -> str:
+    """One text of a table that is too large to be parsed for it; empty when there is none.
+
+    The table must be written as the project's own generator writes them: one `key = "text"` a line, keys as they are.
+    """
+    path = _table_path(name, of)
+    if path not in _READ:
+        with open(path, encoding="utf-8") as file:
+            _READ[path] = "\n" + file.read() + "\n["
+    text = _READ[path]
+    start = text.find(f"\n[{section}]\n")
+    end = text.find("\n[", start + 1)
+    at = text.find(f'\n{key} = "', start, end) if start >= 0 else -1
+    return text[at + len(key) + 5 : text.index('"\n', at + len(key) + 5)] if at >= 0 else ""
+
+
+def _table_path(name: str, of: str) -> str:
+    import os
+
+    package = sys.modules[of.partition(".")[0]]
+    return os.path.join(os.path.dirname(package.__file__ or ""), "tables", f"{name}.toml")
 
 
 __all__ = [
@@ -205,6 +235,7 @@ __all__ = [
     "RANK",
     "Assigned",
     "Bad",
+    "Batching",
     "Call",
     "Change",
     "ChangeRule",
@@ -220,13 +251,17 @@ __all__ = [
     "Finding",
     "Findings",
     "Function",
+    "Given",
     "Good",
     "InFileWith",
     "InFunctionWith",
     "Iterator",
+    "Judgements",
     "Keys",
     "LocalRule",
     "Method",
+    "Modalities",
+    "NotJudged",
     "Origin",
     "Pinned",
     "Plan",
@@ -242,7 +277,9 @@ __all__ = [
     "Site",
     "Span",
     "Spelled",
+    "batchings",
     "dead_patch",
+    "entry",
     "file_calls",
     "idle_function",
     "inference",

@@ -96,6 +96,17 @@ def test_a_dict_that_is_returned_gives_its_keys() -> None:
     assert dataset('return {"a": 1, "b": None}') == ("a", "b")
 
 
+def test_a_call_of_dict_gives_its_keys() -> None:
+    assert dataset("return dict(a=1, b=None)") == ("a", "b")
+    assert dataset("return dict(a=1, **more)") is None
+
+
+def test_keys_that_a_loop_names_are_taken() -> None:
+    loop = 'ids, labels = tuple([s[key] for s in batch] for key in ("a", "b"))\nreturn ids'
+    assert collator(loop) == ("a b", "")
+    assert collator('for key in ["a", "b"]:\n    out[key] = [s[key] for s in batch]\nreturn out') == ("a b", "")
+
+
 def test_what_is_added_in_a_branch_is_possible_and_in_the_body_sure() -> None:
     body = """
         sample: dict = {"a": 1}
@@ -169,7 +180,8 @@ def test_a_collator_takes_keys_by_name(body: str, keys: tuple[str, str]) -> None
         'return {"a": [s["a"] for s in batch], "all": batch}',
         'return {"a": batch[0]["a"], **default_collate(batch)}',
         'return [s["a"] for s in batch[1:]]',
-        'return {k: [s[k] for s in batch] for k in ("a", "b")}',
+        "return {k: [s[k] for s in batch] for k in names}",
+        'return {k: [s[k] for s in batch] for k in ("a", other)}',
         'for s in batch:\n    s["b"] = s.pop("a")',
         'return [s["a"] for s in batch], [s.keys() for s in batch]',
         'return [a["a"] for a, b in batch]',

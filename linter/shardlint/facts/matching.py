@@ -10,7 +10,19 @@ from shardlint.access import PATCH
 from shardlint.facts.module import UNNAMED, Module
 from shardlint.facts.names import BY_NAME, INFERRED, bindings_at, local_definition, resolve
 from shardlint.facts.values import made_from
-from shardlint.query import Assigned, Both, Call, Either, InFileWith, InFunctionWith, Method, Pinned, Query, Spelled
+from shardlint.query import (
+    Assigned,
+    Both,
+    Call,
+    Either,
+    Given,
+    InFileWith,
+    InFunctionWith,
+    Method,
+    Pinned,
+    Query,
+    Spelled,
+)
 
 
 class Hit:
@@ -40,6 +52,8 @@ def _find(module: Module, query: Query) -> Iterator[Hit]:
         yield from _methods(module, query)
     elif isinstance(query, Assigned):
         yield from _assigned(module, query)
+    elif isinstance(query, Given):
+        yield from _given(module, query)
     elif isinstance(query, Either):
         seen: set[ast.Call] = set()
         for part in (query.first, query.second):
@@ -149,6 +163,16 @@ def _assigned(module: Module, query: Assigned) -> Iterator[Hit]:
             continue
         if isinstance(word, ast.Constant) and isinstance(word.value, str) and word.value.isidentifier():
             yield Hit(call, f"{names.names[0]}.{word.value}", names.certainty)
+
+
+def _given(module: Module, query: Given) -> Iterator[Hit]:
+    for word, calls in module.calls.items():
+        takes_all = bool(query.spread_into) and word.endswith(query.spread_into)
+        for call in calls:
+            words = {keyword.arg for keyword in call.keywords}
+            if words & query.keywords or (takes_all and None in words):
+                found = resolve(module, call.func)
+                yield Hit(call, found.names[0] if found else "", found.certainty)
 
 
 def _written_out(module: Module) -> Iterator[ast.Call]:

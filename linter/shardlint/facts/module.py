@@ -101,7 +101,8 @@ class Module:
         project: Callable[[], ProjectWords] | None = None,
     ) -> None:
         self.path = path
-        self.project = project or (lambda: ProjectWords(lambda: [(path, text.encode("utf-8", "replace"))]))
+        lone = ProjectWords(lambda: [(path, text.encode("utf-8", "replace"))], environment)
+        self.project = project or (lambda: lone)
         self.environment = environment or Environment({})
         self.text = text
         self.tree = tree

@@ -1,127 +1,204 @@
-"""Where a value comes from: the one call, function or import that gives it, with the class that it was loaded as."""
+"""What a value is behind the names: the class, function or import that gives it, with what it was made with."""
 
 from __future__ import annotations
 
 import ast
 
-from shardlint.facts.names import bindings_at, self_class, self_values
-from shardlint.facts.samples import Keys, method, read_keys, sample_keys
-from shardlint.facts.site import Expression
+from shardlint.facts.collators import Collating, collating, is_parameter
+from shardlint.facts.matching import last_part
+from shardlint.facts.names import resolve
+from shardlint.facts.project_modules import Definition
+from shardlint.facts.samples import Keys, method, sample_keys
+from shardlint.facts.site import Expression, Site
+from shardlint.facts.value_sources import Source, Unresolved, item_sources, sources
+from shardlint.facts.values import MISSING, literal, made_from
 
-_STEPS = 8
 _LOADS = (".from_pretrained", ".from_config")
-_WRAPPERS = {"peft.get_peft_model": ("model", 0)}
-"""Functions that give back the model that they are handed, with that argument. Source: peft's documentation."""
+
+_BASES = 5
+"""Classes from one that leaves a method to its base to the one that defines it."""
 
 
 class Origin:
-    """The one source of a value. Where that is unknown, it answers with nothing."""
+    """One source of a value. Where that is unknown, it answers with nothing; `lost` is the expression that hid it."""
 
-    __slots__ = ("value",)
+    __slots__ = ("lost", "source")
 
-    def __init__(self, value: Expression | None) -> None:
-        self.value = value
+    def __init__(self, source: Source | None, lost: str = "") -> None:
+        self.source = source
+        self.lost = lost
+
+    def __repr__(self) -> str:
+        return f"Origin({self.name or self.text or '?'})"
+
+    @property
+    def known(self) -> bool:
+        """Whether the source was found."""
+        return self.source is not None
+
+    @property
+    def text(self) -> str:
+        """The source as it is written, on one line; empty when unknown."""
+        return self.source.module.source(self.source.node) if self.source is not None else ""
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The path and the line of the source."""
+        return (self.source.module.path, self.source.node.lineno) if self.source is not None else ("", 0)
+
+    @property
+    def literal(self) -> object:
+        """The value of a constant; MISSING for anything else."""
+        return literal(self.source.module, self.source.node) if self.source is not None else MISSING
 
     @property
     def name(self) -> str:
         """The dotted name of the class or function behind the value, seen through `partial`; empty when unknown."""
-        if self.value is None:
+        if self.source is None:
             return ""
-        names = self.value.made_from or self.value.names
+        if self.source.definition is not None:
+            return _dotted(self.source.definition)
+        module, node = self.source.module, self.source.node
+        names = made_from(module, node).names or resolve(module, node).names
         return names[0] if len(names) == 1 else ""
 
     @property
     def library_name(self) -> str:
         """`package.Class`, without the modules between, which libraries re-export, and without `.from_pretrained`."""
-        name = self.name
-        for load in _LOADS:
-            name = name.removesuffix(load)
-        package, _, rest = name.partition(".")
-        return f"{package}.{rest.rpartition('.')[2]}" if rest else package
+        return _library_name(self.name)
+
+    def library_name_by(self, *methods: str) -> str:
+        """The class of a library that a value behaves as: a class of the project that has none of these methods itself
+        is its base.
+        """
+        found = self.source.definition if self.source is not None else None
+        for _ in range(_BASES):
+            if found is None or not isinstance(found.node, ast.ClassDef) or any(method(found.node, m) for m in methods):
+                break
+            bases = [name for base in found.node.bases for name in resolve(found.module, base).names]
+            if len(bases) != 1:
+                break
+            inner = found.module.project().modules.definition(bases[0], found.module)
+            if inner is None:
+                return _library_name(bases[0])
+            found = inner
+        return _library_name(_dotted(found)) if found is not None else self.library_name
 
     def of(self, package: str) -> str:
         """The class or function of `package` that it is, by its last name; empty when it is from elsewhere."""
         owner, _, last = self.library_name.partition(".")
         return last if owner == package else ""
 
-    def argument(self, keyword: str, position: int | None = None) -> Expression | None:
-        """An argument of the call that gives the value."""
-        made = self.value.as_site() if self.value is not None else None
-        return made.argument(keyword, position) if made is not None else None
+    def argument(self, keyword: str, position: int | None = None) -> Origin | None:
+        """The one source of an argument of the call that gives the value; None where it is not given."""
+        found = self.arguments(keyword, position)
+        return None if found is None else found[0] if len(found) == 1 else Origin(None)
+
+    def arguments(self, keyword: str, position: int | None = None) -> tuple[Origin, ...] | None:
+        """Every source of an argument of the call that gives the value; None where it is not given."""
+        if self.source is None or not isinstance(self.source.node, ast.Call):
+            return None
+        return _given(self.source, self.source.node, (keyword,), position)
 
     @property
     def sample_keys(self) -> Keys | None:
-        """The keys of its samples, where it is a dataset whose class stands in this file."""
-        owner = self._definition
-        if self.value is None or not isinstance(owner, ast.ClassDef):
+        """The keys of its samples, where it is a dataset whose class is of the project."""
+        found = self.source.definition if self.source is not None else None
+        if found is None or not isinstance(found.node, ast.ClassDef):
             return None
-        return sample_keys(self.value.module, owner)
+        return sample_keys(found.module, found.node)
 
     @property
     def read_keys(self) -> Keys | None:
-        """The keys that it takes of each sample, where it is a collator of this file."""
-        place = self._definition
-        collate = method(place, "__call__") if isinstance(place, ast.ClassDef) else place
-        if self.value is None or collate is None:
-            return None
-        made = self.value.as_site()
-        # What a function of this file returns is not known; `partial(collate, pad=0)` is the function itself.
-        if collate is place and made is not None and (made.name != "functools.partial" or len(made.positional) != 1):
-            return None
-        return read_keys(self.value.module, collate)
+        """The keys that it takes of each sample, where it is a collator of the project."""
+        found = self.collating
+        return found.reads if found is not None else None
 
     @property
-    def _definition(self) -> ast.FunctionDef | ast.ClassDef | None:
-        """The only function or class of this file with that name."""
-        if self.value is None:
-            return None
-        module, name = self.value.module, self.name
-        found = [
-            node
-            for node in module.scopes
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef))
-            if name.endswith(node.name) and f"{module.dotted}.{module.qualified(node)}" == name
-        ]
-        return found[0] if len(found) == 1 else None
+    def collating(self) -> Collating | None:
+        """The function of the project that makes a batch, where it is a collator."""
+        return collating(self.source) if self.source is not None else None
+
+
+def origins(value: Expression | None) -> tuple[Origin, ...]:
+    """Every source of a value, through names, attributes, factories, registries and calls of the whole project.
+
+    One unknown origin where any of them cannot be told; none where there is no value.
+    """
+    return _origins(Source(value.module, value.ast)) if value is not None else ()
 
 
 def origin(value: Expression | None) -> Origin:
-    """The one source of a value, through names and `self.x` that are given a value in one place only.
+    """The one source of a value; an unknown one where it may be several."""
+    found = origins(value)
+    return found[0] if len(found) == 1 else Origin(None)
 
-    A parameter, a branch of two values and an item of something have no known origin.
+
+def handed(site: Site, *keywords: str, position: int | None = None) -> tuple[Origin, ...]:
+    """Every source of an argument of a call, by one of its keywords, in `**kwargs` too, or by position.
+
+    None at all where it is not given; one unknown origin where that cannot be told.
     """
-    for _ in range(_STEPS):
-        if value is None:
-            break
-        if isinstance(value.ast, ast.Call):
-            found = Origin(value)
-            if found.name not in _WRAPPERS:
-                return found
-            value = found.argument(*_WRAPPERS[found.name])
+    return _given(Source(site.module, site.call), site.call, keywords, position) or ()
+
+
+def hands_on(site: Site, *keywords: str) -> bool:
+    """Whether a call only hands on a parameter that a caller gives by one of the same keywords: it is judged there."""
+    for keyword in keywords:
+        given = site.argument(keyword)
+        if given is None or not is_parameter(given.module, given.ast):
             continue
-        sources = _sources(value)
-        if not sources:
-            return Origin(value)
-        value = Expression(value.module, sources[0], value.voice) if len(sources) == 1 and sources[0] else None
-    return Origin(None)
+        home = given.module.function(given.ast)
+        if isinstance(home, ast.Module):
+            return False
+        owner = given.module.parent(home)
+        called = owner if isinstance(owner, ast.ClassDef) and home.name == "__init__" else home
+        modules = given.module.project().modules
+        modules.adopt(given.module)
+        calls = modules.calls(Definition(given.module, called)) or []
+        return any(word.arg in keywords for _, call in calls for word in call.keywords)
+    return False
 
 
-def _sources(value: Expression) -> list[ast.expr | None]:
-    """What gives a name or `self.x` its value; None for what is not known; empty where it is a definition or import."""
-    node = value.ast
-    if isinstance(node, ast.Name):
-        found = bindings_at(value.module, node)
-        if found is None:
-            return []
-        if len(found[0]) == 1 and not found[1] and found[0][0].kind in ("import", "def", "class"):
-            return []
-        known = [b.value if b.exact and b.kind in ("assign", "walrus") else None for b in found[0]]
-        return [*known, None] if found[1] else known
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        owner = self_class(value.module, node.value)
-        if owner is not None:
-            return list(self_values(value.module, owner, node.attr))
-    return [None]
+def _given(at: Source, call: ast.Call, keywords: tuple[str, ...], position: int | None) -> tuple[Origin, ...] | None:
+    for given in call.keywords:
+        if given.arg in keywords:
+            return _origins(Source(at.module, given.value, at.frame))
+    if position is not None and position < len(call.args):
+        before = call.args[: position + 1]
+        if any(isinstance(given, ast.Starred) for given in before):
+            return (Origin(None, at.module.source(before[-1])),)
+        return _origins(Source(at.module, before[-1], at.frame))
+    for spread in (given.value for given in call.keywords if given.arg is None):
+        for keyword in keywords:
+            try:
+                found = item_sources(Source(at.module, spread, at.frame), keyword)
+            except Unresolved as lost:
+                return (Origin(None, lost.text or at.module.source(spread)),)
+            if found is not None:
+                return tuple(Origin(one) for one in found)
+    return None
 
 
-__all__ = ["Origin", "origin"]
+def _origins(value: Source) -> tuple[Origin, ...]:
+    try:
+        return tuple(Origin(one) for one in sources(value))
+    except Unresolved as lost:
+        return (Origin(None, lost.text or value.module.source(value.node)),)
+
+
+def _dotted(found: Definition) -> str:
+    node = found.node
+    if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+        return f"{found.module.dotted}.{found.module.qualified(node)}"
+    return last_part(node)
+
+
+def _library_name(name: str) -> str:
+    for load in _LOADS:
+        name = name.removesuffix(load)
+    package, _, rest = name.partition(".")
+    return f"{package}.{rest.rpartition('.')[2]}" if rest else package
+
+
+__all__ = ["Origin", "handed", "hands_on", "origin", "origins"]

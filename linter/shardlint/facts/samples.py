@@ -18,31 +18,41 @@ class Keys:
     """Keys of samples.
 
     `sure`: the keys that every sample has, or that a collator cannot do without. `possible`: all that may occur.
+    `open`: whether there may be others that are not known, as the columns that a dataset had when it was loaded.
     """
 
-    __slots__ = ("possible", "sure")
+    __slots__ = ("open", "possible", "sure")
 
-    def __init__(self, sure: Iterable[str], possible: Iterable[str]) -> None:
+    def __init__(self, sure: Iterable[str], possible: Iterable[str], *, open: bool = False) -> None:
         self.sure = frozenset(sure)
         self.possible = frozenset(possible)
+        self.open = open
 
     def __repr__(self) -> str:
-        return f"Keys({sorted(self.sure)}, {sorted(self.possible)})"
+        return f"Keys({sorted(self.sure)}, {sorted(self.possible)}{', ...' if self.open else ''})"
+
+    def __or__(self, other: Keys) -> Keys:
+        """The keys of both."""
+        return Keys(self.sure | other.sure, self.possible | other.possible, open=self.open or other.open)
 
 
 def sample_keys(module: Module, dataset: ast.ClassDef) -> Keys | None:
     """The keys of a dataset's samples: every `return` of its `__getitem__` gives a dict with literal keys."""
     getter = method(dataset, "__getitem__")
-    if getter is None or method(dataset, "__getitems__") is not None:
-        return None
-    own = [node for node in ast.walk(getter) if module.function(node) is getter]
+    return result_keys(module, getter) if getter is not None and method(dataset, "__getitems__") is None else None
+
+
+def result_keys(module: Module, function: ast.FunctionDef) -> Keys | None:
+    """The keys of what a function gives back: every `return` of it gives a dict with literal keys."""
+    own = [node for node in ast.walk(function) if module.function(node) is function]
     returns = [node for node in own if isinstance(node, ast.Return)]
     results = [_returned(module, own, node.value, only=len(returns) == 1) for node in returns]
     known = [result for result in results if result is not None]
     if not known or len(known) < len(results):
         return None
     sure = frozenset[str].intersection(*(keys.sure for keys in known))
-    return Keys(sure, frozenset[str]().union(*(keys.possible for keys in known)))
+    possible = frozenset[str]().union(*(keys.possible for keys in known))
+    return Keys(sure, possible, open=any(keys.open for keys in known))
 
 
 def method(owner: ast.ClassDef, name: str) -> ast.FunctionDef | None:
@@ -70,16 +80,24 @@ def _returned(module: Module, own: list[ast.AST], result: ast.expr | None, *, on
             added.append(parent.slice)
             if only and isinstance(module.parent(module.statement(use)), ast.FunctionDef):
                 sure.append(parent.slice)
-        elif not isinstance(parent, ast.Return):
+        elif not isinstance(parent, ast.Return) and not _read(parent, use):
             return None
     begun = _written(written)
+    if written is None and _is_parameter(module, result):
+        begun = Keys((), (), open=True)  # what it was handed, with more in it
     if begun is None or not all(_texts(key) for key in added):
         return None
-    return Keys(begun.sure | _texts(*sure), begun.possible | _texts(*added))
+    return begun | Keys(_texts(*sure), _texts(*added))
 
 
 def _written(value: ast.expr | None) -> Keys | None:
-    """The keys of a dict with literal keys. A key whose value is None is as good as not there."""
+    """The keys of a dict with literal keys, or of `dict(key=...)`. A key whose value is None counts as not there."""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "dict" and not value.args:
+        named = [word.arg for word in value.keywords if word.arg is not None]
+        none = [
+            word.arg for word in value.keywords if isinstance(word.value, ast.Constant) and word.value.value is None
+        ]
+        return Keys(set(named) - set(none), named) if len(named) == len(value.keywords) else None
     if not isinstance(value, ast.Dict) or not all(_texts(key) for key in value.keys):
         return None
     items = zip(value.keys, value.values, strict=True)
@@ -140,11 +158,38 @@ def _taken_of_sample(module: Module, node: ast.expr) -> Keys | None:
         called = module.parent(parent)
         found = _texts(*called.args[:1]) if isinstance(called, ast.Call) else None
         return Keys((), found) if found else None
-    if not isinstance(parent, ast.Subscript) or parent.value is not node or not _texts(parent.slice):
+    if not isinstance(parent, ast.Subscript) or parent.value is not node:
         return None
-    function, key = module.function(node), _texts(parent.slice)
+    function, key = module.function(node), _texts(parent.slice) or _looped(module, parent.slice)
+    if not key:
+        return None
     branches = [at for at in module.ancestors(node) if isinstance(at, _BRANCHES) and module.function(at) is function]
     return Keys(key if isinstance(parent.ctx, ast.Load) and not branches else (), key)
+
+
+def _read(parent: ast.AST | None, sample: ast.expr) -> bool:
+    """Whether a use of a sample only reads one of its keys."""
+    return isinstance(parent, ast.Subscript) and parent.value is sample and isinstance(parent.ctx, ast.Load)
+
+
+def _looped(module: Module, key: ast.expr) -> frozenset[str]:
+    """The texts that a name takes one by one: `for key in ("input_ids", "labels")`; none for anything else."""
+    if not isinstance(key, ast.Name):
+        return frozenset()
+    for at in module.ancestors(key):
+        loops = [at] if isinstance(at, ast.For) else getattr(at, "generators", [])
+        for loop in loops:
+            if isinstance(loop.target, ast.Name) and loop.target.id == key.id:
+                items = loop.iter.elts if isinstance(loop.iter, (ast.Tuple, ast.List)) else []
+                found = _texts(*items)
+                return found if len(found) == len(items) else frozenset()
+    return frozenset()
+
+
+def _is_parameter(module: Module, node: ast.Name) -> bool:
+    """Whether a name is a parameter of its function that is given no other value."""
+    bindings = module.scope(node).bindings.get(node.id, [])
+    return len(bindings) == 1 and bindings[0].kind == "param"
 
 
 def _texts(*nodes: ast.expr | None) -> frozenset[str]:
@@ -152,4 +197,4 @@ def _texts(*nodes: ast.expr | None) -> frozenset[str]:
     return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
-__all__ = ["Keys", "method", "read_keys", "sample_keys"]
+__all__ = ["Keys", "method", "read_keys", "result_keys", "sample_keys"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from shardlint.environment import Environment
 from shardlint.facts.guards import Guard, guards
@@ -295,6 +295,10 @@ class Site(Expression):
 
         return call_node(self.module, self.call)
 
+    def not_judged(self, reason: str) -> NotJudged:
+        """What a rule gives instead of a finding where it cannot tell. `reason` names what is not known."""
+        return NotJudged(self.function.name, self.call.lineno, reason)
+
     def finding(
         self,
         message: str,
@@ -319,6 +323,14 @@ class Site(Expression):
             line="".join(self.module.lines[place.span.line - 1 : place.span.line]),
             fixable=fixable,
         )
+
+
+class NotJudged(NamedTuple):
+    """A place of which a rule cannot tell: counted, and shown under `--show-unknown`. `reason` ends a sentence."""
+
+    function: str
+    line: int
+    reason: str
 
 
 class Function:
@@ -391,4 +403,4 @@ def file_calls(site: Site, query: Query) -> list[Site]:
     return [Site(site.module, hit, site.voice) for hit in matches(site.module, query)]
 
 
-__all__ = ["MISSING", "Expression", "Function", "Site", "file_calls"]
+__all__ = ["MISSING", "Expression", "Function", "NotJudged", "Site", "file_calls"]

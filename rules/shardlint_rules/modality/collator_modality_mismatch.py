@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from shardlint.rule import Bad, Call, Findings, Good, Keys, LocalRule, Origin, Site, Spelled, observation, origin, table
+from collections.abc import Iterable
+from functools import partial
 
-_TABLE = table("modalities", of=__name__)
-_PADDING, _READING, _EMITTING = _TABLE["padding"], _TABLE["reading"], _TABLE["emitting"]
-_MEDIA, _MEDIA_MODELS, _TEXT_MODELS = (
-    {word: kind for kind, words in _TABLE[name].items() for word in str(words).split()}
-    for name in ("media", "media_models", "text_models")
+from shardlint.rule import (
+    Bad,
+    Batching,
+    Given,
+    Good,
+    Judgements,
+    LocalRule,
+    Modalities,
+    Site,
+    batchings,
+    entry,
+    observation,
+    table,
 )
 
-
-_PADS_OR_READS, _EMITS = (
-    Spelled(*(name.rpartition(".")[2] for name in names)) for names in ((*_PADDING, *_READING), _EMITTING)
-)
-_BOTH_SIDES = (
-    (Spelled("__getitem__") & Spelled(*_MEDIA))
-    | (Spelled(*_MEDIA_MODELS) & _PADS_OR_READS)
-    | (Spelled(*_TEXT_MODELS) & _EMITS)
-)
+_SAMPLES, _BATCHES = table("modalities", of=__name__), table("collator_modalities", of=__name__)
+_KNOWN = Modalities(_SAMPLES, _BATCHES, partial(entry, of=__name__))
 
 
 class CollatorModalityMismatch(LocalRule):
@@ -31,100 +33,98 @@ class CollatorModalityMismatch(LocalRule):
     on the first missing key, or carries `pixel_values` to a model that has no use for them.
 
     Use instead
-    A collator that batches every media key of the dataset; a plain text collator for a text model.
+    A collator that batches every media key of the dataset; a processor where a collator hands media to one.
 
     Known limits
-    Both sides must be known in one file: a dataset whose `__getitem__` returns a dict of literal keys, or a model that
-    takes only media or only text; and a known collator of transformers or trl, or one in the file that takes keys of
-    each sample by name. A collator or dataset that is a parameter, chosen in a branch or imported is not judged.
+    Both sides must be known: a dataset whose `__getitem__` returns a dict of literal keys, or a model of transformers;
+    and a collator of a known library, or one of the project that takes keys of each sample by name. They are followed
+    through names, attributes, parameters, factories, registries and `**kwargs` in all files of the project. Where they
+    lead out of it, to a configuration or into a branch, the call is counted as not judged (`--show-unknown`).
     """
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://huggingface.co/docs/transformers/main_classes/data_collator")
-    suspects = Call(*str(_TABLE["calls"]["taking_a_collator"]).split()) & _BOTH_SIDES
+    suspects = Given("data_collator", "collate_fn", spread_into="Trainer")
     symptoms = (r"KeyError: '(pixel_values|input_features)'", r"You should supply an encoding .* includes input_ids")
     bad = (
         Bad(
-            """
-            import torch.utils.data as tud, transformers as hf, trl.trainer.sft_trainer as sft
-            from functools import partial
-            class Figures(tud.Dataset):
-                def __getitem__(self, index):
-                    sample = {"input_ids": self.ids[index]}
-                    sample["pixel_values"] = self.images[index]
-                    return sample
-            class TextCollator:
-                def __call__(self, samples):
-                    return {"input_ids": [s["input_ids"] for s in samples]}
-            def speech(batch, pad):
-                return {"pixel_values": [b["pixel_values"] for b in batch], "sound": batch[0]["input_features"]}
-            class Loop:
-                def loaders(self):
-                    self.collator = TextCollator()
-                    yield tud.DataLoader(Figures(), collate_fn=self.collator)  # error
-                    yield tud.DataLoader(Figures(), collate_fn=partial(speech, pad=0))  # error
-            vit, tokenizer = hf.ViTForImageClassification(config), hf.BertTokenizer.from_pretrained("m")
-            hf.Trainer(model=vit, data_collator=hf.DataCollatorWithPadding(tokenizer), train_dataset=data)  # error
-            hf.Trainer(hf.LlamaForCausalLM(config), data_collator=sft.DataCollatorForVisionLanguageModeling(p))  # error
-            """
+            {
+                "data.py": """
+                    class Figures:
+                        def __getitem__(self, index):
+                            return {"input_ids": self.ids[index], "pixel_values": self.images[index]}
+                    class TextCollator:
+                        def __call__(self, samples):
+                            return {"input_ids": [s["input_ids"] for s in samples]}
+                    """,
+                "train.py": """
+                    import torch.utils.data as tud, transformers as hf, trl.trainer.sft_trainer as sft
+                    from data import Figures, TextCollator
+                    collators = {"text": TextCollator()}
+                    tud.DataLoader(Figures(), collate_fn=collators["text"])  # error
+                    vit, tokenizer = hf.ViTModel(config), hf.BertTokenizer.from_pretrained("m")
+                    hf.Trainer(model=vit, data_collator=hf.DataCollatorWithPadding(tokenizer))  # error
+                    hf.Trainer(hf.LlamaModel(config), data_collator=sft.DataCollatorForVisionPreference(p))  # error
+                    """,
+            }
         ),
     )
     good = (
         Good(
             """
             from torch.utils.data import DataLoader
-            from transformers import AutoFeatureExtractor, DataCollatorWithPadding, Trainer, Wav2Vec2ForCTC
+            from transformers import AutoFeatureExtractor, DataCollatorWithPadding as Pad, Trainer, Wav2Vec2ForCTC
             class Figures:
                 def __getitem__(self, index):
                     return {"input_ids": self.ids[index], "pixel_values": self.images[index]}
-            def text(samples):
-                return {"input_ids": [s["input_ids"] for s in samples]}
             def both(samples):
-                sound = [s["input_features"] for s in samples] if "input_features" in samples[0] else []
-                return {**text([]), "pixel_values": [s["pixel_values"] for s in samples], "sound": sound}
+                return {"pixel_values": [s["pixel_values"] for s in samples], "all": [s.get("sound") for s in samples]}
             def loaders(collator=None):
                 yield DataLoader(Figures(), collate_fn=both), DataLoader(Figures(), collate_fn=collator or text)
-            padding = DataCollatorWithPadding(AutoFeatureExtractor.from_pretrained("m"))
-            Trainer(Wav2Vec2ForCTC.from_pretrained("m"), data_collator=padding, train_dataset=data)
+            Trainer(Wav2Vec2ForCTC(config), data_collator=Pad(AutoFeatureExtractor.from_pretrained(m)))
             """
         ),
     )
 
-    def judge(self, site: Site) -> Findings:
-        given = site.argument("collate_fn") or site.argument("data_collator")
-        collator, model = origin(given), origin(site.argument("model", 0)).of("transformers")
-        samples = origin(site.argument("train_dataset") or site.argument("dataset", 0)).sample_keys
-        name, reads = collator.library_name, _reads(collator)
-        what, remedy = "", "use a collator for what the dataset gives and the model takes"
-        if samples is not None and reads is not None:
-            media = samples.sure & _MEDIA.keys()
-            lost, missing = media - reads.possible, reads.sure - samples.possible
-            if lost:
-                what = f"takes {_listed(reads.possible)} of each sample and drops {_listed(lost)}, so the "
-                what += f"{_MEDIA[min(lost)]} that the dataset loads never reaches the model"
-                remedy = f"batch {_listed(lost)} in the collator, or do not load it"
-            elif missing & _MEDIA.keys() or (media and "input_ids" in missing):
-                what = f"needs {_listed(missing)}, but samples have {_listed(samples.possible)}: the first batch fails"
-        elif samples is None and model in _MEDIA_MODELS and reads is not None and name in (*_READING, *_PADDING):
-            what = f"needs `input_ids`, but `{model}` takes {_MEDIA_MODELS[model]} input alone: the first batch fails"
-        elif samples is None and model in _TEXT_MODELS and name in _EMITTING:
-            what = f"puts `{_EMITTING[name]}` into every batch, but `{model}` takes text alone"
-        if given is not None and what:
-            yield site.finding(f"`{name.rpartition('.')[2]}` {what}", help=remedy, at=given)
+    def judge(self, site: Site) -> Judgements:
+        ways = batchings(site, _KNOWN)
+        found = [_mismatch(way) for way in ways]
+        unknown = [way.lost for way in ways if not way.judged]
+        # Which of several values meet at run time is not known: all of their combinations must be wrong.
+        if found and all(what for what, _ in found):
+            what, remedy = found[0]
+            at = site.argument("data_collator") or site.argument("collate_fn")
+            yield site.finding(f"`{ways[0].name}` {what}", help=remedy, at=at)
+        elif unknown and not site.in_tests:
+            yield site.not_judged(f"what `{unknown[0]}` takes or gives is not known, so nothing is said of modalities")
 
 
-def _reads(collator: Origin) -> Keys | None:
-    """The keys that a collator takes. One that pads token ids fails without them, and passes on what else there is."""
-    name, given = collator.library_name, collator.argument("tokenizer", 0)
-    if name not in _PADDING:
-        return Keys(("input_ids",), str(_READING[name]).split()) if name in _READING else collator.read_keys
-    owned = given is not None and given.text.endswith(".tokenizer") and given.text != "self.tokenizer"
-    return (
-        Keys(("input_ids",), _MEDIA)
-        if owned or origin(given).of("transformers").endswith(("Tokenizer", "Fast"))
-        else None
-    )
+def _mismatch(way: Batching) -> tuple[str, str]:
+    """What is wrong between the three, and what to do; empty when nothing is."""
+    fitting = "use a collator for what the dataset gives and the model takes"
+    reads, has = (_listed(keys.possible) if keys else "" for keys in (way.reads, way.samples))
+    if way.dropped:
+        what = f"takes {reads} of each sample and drops {_listed(way.dropped)}, so the "
+        what += f"{_KNOWN.keys[min(way.dropped)]} that the dataset loads never reaches the model"
+        return what, f"batch {_listed(way.dropped)} in the collator, or do not load it"
+    if way.missing:
+        return f"needs {_listed(way.missing)}, but samples have {has}: the first batch fails", fitting
+    if way.text_asked:
+        only = " and ".join(sorted(way.takes))
+        return f"needs `input_ids`, but `{way.model}` takes {only} input alone: the first batch fails", fitting
+    if way.unwanted:
+        return f"puts {_listed(way.unwanted)} into every batch, but `{way.model}` takes text alone", fitting
+    if way.incomplete:
+        what = f"gives no {_listed(way.incomplete)}, and `{way.model}` cannot place the media in the text without"
+        return f"{what}: the first batch fails", f"keep {_listed(way.incomplete)} of what the processor returns"
+    if way.left_out:
+        return f"drops the {' and '.join(way.left_out)} input of `{way.dataset.library_name}`", fitting
+    if way.tokenizer_asked:
+        medium, called = way.tokenizer_asked
+        what = f"hands {medium} input to `{called}`, a tokenizer, which takes text alone: the first batch fails"
+        return what, "load the model's processor (`AutoProcessor.from_pretrained`) and give that to the collator"
+    return "", ""
 
 
-def _listed(keys: set[str] | frozenset[str]) -> str:
+def _listed(keys: Iterable[str]) -> str:
     return ", ".join(f"`{key}`" for key in sorted(keys))
