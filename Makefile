@@ -6,12 +6,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PLAIN := $(VENV)/installed-plain
 DEV := $(VENV)/installed-dev
-SOURCES := $(shell find linter/shardlint rules/shardlint_rules -type f ! -name '*.pyc')
+SHIPPED := $(shell find linter/shardlint rules/shardlint_rules -type f ! -name '*.pyc')
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help demo dev test quality ruff format mypy pyright self bench catalogue clean
+.PHONY: help demo dev test quality ruff format mypy pyright self bench catalogue modality-table clean
 .DELETE_ON_ERROR:
 
 help:
@@ -20,6 +20,7 @@ help:
 	@echo "make quality    ruff, mypy, pyright, and shardlint on itself"
 	@echo "make bench      CORPUS=folder: compare speed and memory with ruff (see benchmarks/README.md)"
 	@echo "make catalogue  write rules/README.md from the rules"
+	@echo "make modality-table  SOURCES=folders: write the modality tables from the sources of the frameworks (without: downloads)"
 	@echo "make clean      remove the environment, builds and caches"
 
 # pip comes last when an environment is made, so a half-made one is made again.
@@ -28,7 +29,7 @@ $(BIN)/pip:
 	$(PYTHON) -m venv --clear $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(PLAIN): pyproject.toml README.md $(SOURCES) | $(BIN)/pip
+$(PLAIN): pyproject.toml README.md $(SHIPPED) | $(BIN)/pip
 	@rm -f $(DEV)
 	$(BIN)/pip install --quiet .
 	@touch $@
@@ -76,6 +77,9 @@ bench: $(DEV)
 catalogue: $(DEV)
 	$(BIN)/python -m shardlint rules --catalogue > $(VENV)/catalogue.md
 	mv $(VENV)/catalogue.md rules/README.md
+
+modality-table: $(DEV)
+	PYTHONPATH=rules $(BIN)/python -m modality_table $(SOURCES)
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

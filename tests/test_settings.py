@@ -40,6 +40,12 @@ reason = "read by another tool"
 "mylib.comm.gather" = {group = 1}
 "mylib.comm.sync" = {group = "pg"}
 "mylib.comm.wait" = {}
+
+[modality.models]
+OurOmni = "text image audio"
+
+[modality.collators]
+"ourlib.Collator" = "latents"
 """
 
 
@@ -86,6 +92,10 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "mylib.comm.gather": {"group": 1},
         "mylib.comm.sync": {"group": "pg"},
         "mylib.comm.wait": {},
+    }
+    assert settings.modality == {
+        "models": {"OurOmni": "text image audio"},
+        "collators": {"ourlib.Collator": "latents"},
     }
     assert set(schema()["properties"]) == set(parse_toml("shardlint.toml", FULL))
 
@@ -187,6 +197,11 @@ WRONG = {
         "[collectives]\n'a.b' = {group = true}",
         "`collectives.a.b.group` must be a number or a text; it is True",
     ),
+    "unknown medium": (
+        "[modality.models]\nOurOmni = 'text images'",
+        "2: `modality.models.OurOmni` must be words of text, image, video, audio and latents",
+    ),
+    "unknown kind": ("[modality.collator]\n'a.b' = 'text'", "1: `modality.collator` is no setting of shardlint"),
     "pattern": ("exclude = ['[z-a]']", "`exclude`: `[z-a]` is not a pattern that git understands"),
     "baseline outside": ("baseline = '../../x'", "`baseline` must lie inside of the project"),
     "baseline absolute": ("baseline = '/etc/x'", "`baseline` must lie inside of the project"),

@@ -57,7 +57,7 @@ class Analysis:
     """Looks at files with a set of rules. `edits` asks for the edits of fixes.
 
     `python` gives the path and the content of every Python file of the project; `collectives` are the calls that its
-    settings add.
+    settings add, `modality` the modalities (kind -> name -> words).
     """
 
     def __init__(
@@ -68,6 +68,7 @@ class Analysis:
         edits: bool = False,
         python: Callable[[], Iterable[tuple[str, bytes]]] | None = None,
         collectives: Mapping[str, Mapping[str, object]] | None = None,
+        modality: Mapping[str, Mapping[str, str]] | None = None,
         timed: bool = False,
     ) -> None:
         self.rows = rows
@@ -75,6 +76,7 @@ class Analysis:
         self.edits = edits
         self.timed = timed
         self.collectives = dict(collectives or {})
+        self.modality = dict(modality or {})
         own = {name.rpartition(".")[2] for name in self.collectives}
         self.asked = frozenset(word for row in rows for word in row["words"]) | own
         self.crashes: list[Crash] = []
@@ -122,7 +124,13 @@ class Analysis:
             return Record(stamp, content, (pack(syntax_error(path, tree)),), kept)
         self._asked, self._not_judged = False, []
         module = Module(
-            path, source.text, tree, dotted=dotted, environment=self.environment, project=self._project_words
+            path,
+            source.text,
+            tree,
+            dotted=dotted,
+            environment=self.environment,
+            project=self._project_words,
+            modality=self.modality,
         )
         try:
             findings = [finding for row in suspect.rows for finding in self._clocked(self._local, row, module)]
@@ -249,7 +257,7 @@ class Analysis:
         assert isinstance(rule.suspects, Scalars)
         try:
             found: list[Finding] = []
-            for scalar in scalars(document, rule.suspects, rule.voice, self._yaml_readers):
+            for scalar in scalars(document, rule.suspects, rule.voice, self._yaml_readers, self.modality):
                 found += [self._with_edits(finding, rule, scalar) for finding in rule.judge(scalar)]
             return found
         except Exception:

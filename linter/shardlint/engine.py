@@ -103,6 +103,7 @@ class _Run:
                 timed=self.request.timings,
                 python=self.project.python_contents,
                 collectives=self.session.settings.collectives,
+                modality=self.session.settings.modality,
             )
         return self._made
 

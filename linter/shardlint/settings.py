@@ -51,6 +51,7 @@ class Settings:
     per_file_ignores: (pattern, regexes, names).
     suppress: (rule, pattern, regexes, JSON pointer or "", reason).
     collectives: dotted name -> entry of a table of effects: `group`, the position or name of its group argument.
+    modality: kind (collators, datasets, models, processors, templates) -> name -> modalities, words in one string.
     """
 
     __slots__ = (
@@ -66,6 +67,7 @@ class Settings:
         "include",
         "include_regexes",
         "min_confidence",
+        "modality",
         "per_file_ignores",
         "select",
         "severity",
@@ -89,6 +91,7 @@ class Settings:
         self.per_file_ignores: tuple[tuple[str, Regexes, tuple[str, ...]], ...] = ()
         self.suppress: tuple[tuple[str, str, Regexes, str, str], ...] = ()
         self.collectives: dict[str, dict[str, int | str]] = {}
+        self.modality: dict[str, dict[str, str]] = {}
 
     def as_plain(self) -> dict[str, Any]:
         """The settings as values that `marshal` takes."""
@@ -337,7 +340,7 @@ def _expected(error: Any) -> str:
     if error.validator == "minLength":
         return "must not be empty"
     if error.validator == "pattern":
-        return "must begin with a slash"
+        return str(error.schema.get("$comment", "must begin with a slash"))
     return f"is not allowed ({error.message})"
 
 
@@ -379,6 +382,7 @@ def _settings(table: dict[str, Any], path: str) -> Settings:
         for entry in table.get("suppress", ())
     )
     settings.collectives = {name: dict(entry) for name, entry in table.get("collectives", {}).items()}
+    settings.modality = {kind: dict(entries) for kind, entries in table.get("modality", {}).items()}
     return settings
 
 

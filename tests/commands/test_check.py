@@ -230,6 +230,7 @@ def test_show_settings_prints_a_settings_file_that_says_the_same(lint: Lint) -> 
         'select = ["ALL"]\nignore = ["config"]\nfail-on = "error"\nmin-confidence = 0.7\nbaseline = "known.json"\n'
         'exclude = ["a \\"b\\"", "ü"]\n[severity]\nrank-guarded-checkpoint = "warning"\n'
         '[per-file-ignores]\n"old/*" = ["checkpoint"]\n[collectives]\n"acme.sum" = {group = 1}\n"acme.max" = {}\n'
+        '[modality.models]\n"Our.Omni" = "text audio"\n[modality.templates]\nours = "text"\n'
         '[[generated]]\npaths = ["g/*"]\nsources = ["s.py"]\ncommand = "make g"\n'
         '[[suppress]]\nrule = "config"\npath = "a.json"\npointer = "/lr"\nreason = "converted"\n'
     )

@@ -63,3 +63,10 @@ def test_a_finding_that_the_fix_does_not_suit_has_no_fix() -> None:
     (scalar,) = found("lr: 1e-5")
     assert scalar.finding("wrong", help="right").fix == FIX
     assert scalar.finding("wrong", help="right", fixable=False).fix is None
+
+
+def test_a_scalar_shows_what_the_settings_say_of_modalities() -> None:
+    modality = {"templates": {"ours": "text audio"}}
+    document = read_document("train.yaml", b"lr: 1e-5")
+    (scalar,) = scalars(document, Scalars(r"\d+e-\d+"), VOICE, modality=modality)
+    assert (scalar.modality("templates"), scalar.modality("models")) == ({"ours": "text audio"}, {})

@@ -251,3 +251,10 @@ def test_a_site_knows_whether_it_is_in_tests() -> None:
         for hit in matches(module, SEE)
     ]
     assert [one.in_tests for one in found] == [True, False]
+
+
+def test_a_site_shows_what_the_settings_say_of_modalities() -> None:
+    text = "print()"
+    module = Module("x.py", text, ast.parse(text), modality={"models": {"Omni": "text audio"}})
+    (found,) = (Site(module, hit, VOICE) for hit in matches(module, SEE))
+    assert (found.modality("models"), found.modality("templates")) == ({"Omni": "text audio"}, {})

@@ -52,6 +52,8 @@ def _tables(session: Session) -> list[str]:
         for name, entry in settings.collectives.items():
             inside = ", ".join(f"{key} = {_value(value)}" for key, value in entry.items())
             lines.append(f"{_text(name)} = {{{inside}}}")
+    for kind, entries in settings.modality.items():
+        lines += ["", f"[modality.{kind}]", *(_pair(_text(name), words) for name, words in entries.items())]
     for patterns, _, sources, command in settings.generated:
         lines += _entry("generated", {"paths": patterns, "sources": sources, "command": command})
     for rule, path, _, pointer, reason in settings.suppress:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,14 @@ if TYPE_CHECKING:
 class Surroundings:
     """What all scalars of a document share, worked out once."""
 
-    def __init__(self, document: Document, readers: Callable[[], YamlReaders] | None = None) -> None:
+    def __init__(
+        self,
+        document: Document,
+        readers: Callable[[], YamlReaders] | None = None,
+        modality: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
         self.document = document
+        self.modality = modality or {}
         self._readers = readers
 
     @cached_property
@@ -99,6 +105,10 @@ class Scalar:
         """What the project's Python files do with YAML. Reads them all on first use: ask it last."""
         return self.surroundings.readers
 
+    def modality(self, kind: str) -> Mapping[str, str]:
+        """What the settings say of a kind (`templates`, `models`, ...): name -> modalities, words in one string."""
+        return self.surroundings.modality.get(kind, {})
+
     def finding(
         self,
         message: str,
@@ -125,7 +135,11 @@ class Scalar:
 
 
 def scalars(
-    document: Document, query: Scalars, voice: Voice, readers: Callable[[], YamlReaders] | None = None
+    document: Document,
+    query: Scalars,
+    voice: Voice,
+    readers: Callable[[], YamlReaders] | None = None,
+    modality: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Iterator[Scalar]:
     """The plain scalars of a document that a query matches. The value of an alias is judged once, at its anchor."""
     import re
@@ -133,7 +147,7 @@ def scalars(
     if document.kind not in query.kinds:
         return
     pattern = re.compile(query.pattern)
-    surroundings = Surroundings(document, readers)
+    surroundings = Surroundings(document, readers, modality)
     for place in document.places():
         value = place.value
         if (

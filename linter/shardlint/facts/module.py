@@ -6,7 +6,7 @@ One walk over the tree fills all of it; everything else (names, order, values, g
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from shardlint.environment import Environment
@@ -99,10 +99,12 @@ class Module:
         is_package: bool = False,
         environment: Environment | None = None,
         project: Callable[[], ProjectWords] | None = None,
+        modality: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self.path = path
         lone = ProjectWords(lambda: [(path, text.encode("utf-8", "replace"))], environment)
         self.project = project or (lambda: lone)
+        self.modality = modality or {}
         self.environment = environment or Environment({})
         self.text = text
         self.tree = tree

@@ -6,7 +6,7 @@ Everything here answers from the facts; `Site.node` is the LibCST node of the ca
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardlint.environment import Environment
@@ -201,6 +201,10 @@ class Site(Expression):
     def project(self) -> ProjectWords:
         """The text of all Python files of the project. Whoever asks is asked again when any of them changes."""
         return self.module.project()
+
+    def modality(self, kind: str) -> Mapping[str, str]:
+        """What the settings say of a kind (`collators`, `models`, ...): name -> modalities, words in one string."""
+        return self.module.modality.get(kind, {})
 
     @property
     def in_tests(self) -> bool:
