@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from itertools import product
 from typing import Any
 
@@ -39,16 +40,27 @@ class Modalities:
         self.padding = frozenset(samples["padding"])
         self.collators: Mapping[str, About] = batches["collators"]
         self.datasets: Mapping[str, str] = batches["datasets"]
+        self.models: Mapping[str, str] = {}
         self._entry = entry
 
-    def model(self, name: str) -> frozenset[str]:
-        """What a model class of transformers takes; empty when that is not known."""
-        found = self._entry("model_modalities", "models", name) or self._entry("model_modalities", "auto", name)
-        return frozenset(found.split())
+    def with_settings(self, own: Callable[[str], Mapping[str, str]]) -> Modalities:
+        """The same with the names that a project adds: `package.Name` -> modalities, by kind (`collators`, ...)."""
+        merged = copy(self)
+        added = {name: {"modalities": words, "rest": "dropped"} for name, words in own("collators").items()}
+        merged.collators, merged.datasets = {**self.collators, **added}, {**self.datasets, **own("datasets")}
+        merged.models = own("models")
+        return merged
+
+    def model(self, model: Origin) -> frozenset[str]:
+        """What a model takes, by its class in transformers or in the settings; empty when that is not known."""
+        own = self.models.get(model.library_name) or self.models.get(model.name)
+        name = "" if own else model.of("transformers")
+        found = own or (self._entry("model_modalities", "models", name) if name else "")
+        return frozenset((found or (self._entry("model_modalities", "auto", name) if name else "")).split())
 
     def forward(self, name: str) -> frozenset[str]:
         """The arguments of the `forward` of a model class of transformers."""
-        return frozenset(self._entry("model_forwards", "forwards", name).split())
+        return frozenset(self._entry("model_forwards", "forwards", name).split()) if name else frozenset()
 
 
 def batchings(site: Site, known: Modalities) -> list[Batching]:
@@ -65,6 +77,7 @@ def batchings(site: Site, known: Modalities) -> list[Batching]:
     loads = site.called.endswith("DataLoader")
     datasets = handed(site, *_DATASETS, position=0 if loads else None) or (Origin(None),)
     models = handed(site, "model", position=None if loads else 0) or (Origin(None),)
+    known = known.with_settings(site.modality)
     return [Batching(*way, known) for way in product(collators, datasets, models)]
 
 
@@ -80,9 +93,11 @@ class Batching:
         self._padding = name in known.padding
         self._own = collator.collating if not self.about else None
         self.samples = dataset_keys(dataset)
-        self.model = model.of("transformers")
-        self.takes = known.model(self.model) if self.model else frozenset[str]()
-        self.lost = collator.lost or dataset.lost or model.lost or dataset.text or model.text
+        self.model = model.library_name.rpartition(".")[2]
+        self.takes = known.model(model)
+        self._arguments = known.forward(model.of("transformers"))
+        named = (f"`{one.text}`" for one in (dataset, model, collator) if one.text)
+        self.lost = collator.lost or dataset.lost or model.lost or next(named, "the collator")
         self.reads = self._reads()
 
     @property
@@ -139,7 +154,7 @@ class Batching:
         """Media keys of every batch that a model which takes text alone has no argument for."""
         if self.takes != frozenset(("text",)) or self.samples is not None:
             return frozenset()
-        return self._emitted & self._known.keys.keys() - self._known.forward(self.model)
+        return self._emitted & self._known.keys.keys() - self._arguments
 
     @property
     def _emitted(self) -> frozenset[str]:
@@ -153,11 +168,10 @@ class Batching:
     def incomplete(self) -> frozenset[str]:
         """Arguments that the model needs beside the media it is given, and that no batch has."""
         found = self._own.emits if self._own is not None else None
-        if found is None or not self.model:
+        if found is None:
             return frozenset()
-        wanted = self._known.forward(self.model)
         pairs = (("pixel_values", "image_grid_thw"), ("pixel_values_videos", "video_grid_thw"))
-        lacking = {grid for media, grid in pairs if media in found.sure and {media, grid} <= wanted}
+        lacking = {grid for media, grid in pairs if media in found.sure and {media, grid} <= self._arguments}
         return frozenset(lacking - found.possible)
 
     @property
@@ -169,7 +183,8 @@ class Batching:
 
     @property
     def _dataset_media(self) -> frozenset[str]:
-        return frozenset(self._known.datasets.get(self.dataset.name, "").split())
+        known, dataset = self._known.datasets, self.dataset
+        return frozenset((known.get(dataset.name) or known.get(dataset.library_name, "")).split())
 
     @property
     def tokenizer_asked(self) -> tuple[str, str] | None:

@@ -20,7 +20,9 @@ _BASES = 5
 
 
 class Origin:
-    """One source of a value. Where that is unknown, it answers with nothing; `lost` is the expression that hid it."""
+    """One source of a value. Where that is unknown, it answers with nothing, and `lost` names the expressions: the
+    value, and where the way to its source ends.
+    """
 
     __slots__ = ("lost", "source")
 
@@ -167,14 +169,14 @@ def _given(at: Source, call: ast.Call, keywords: tuple[str, ...], position: int 
     if position is not None and position < len(call.args):
         before = call.args[: position + 1]
         if any(isinstance(given, ast.Starred) for given in before):
-            return (Origin(None, at.module.source(before[-1])),)
+            return (Origin(None, f"`{at.module.source(before[-1])}`"),)
         return _origins(Source(at.module, before[-1], at.frame))
     for spread in (given.value for given in call.keywords if given.arg is None):
         for keyword in keywords:
             try:
                 found = item_sources(Source(at.module, spread, at.frame), keyword)
             except Unresolved as lost:
-                return (Origin(None, lost.text or at.module.source(spread)),)
+                return (Origin(None, f"`{lost.text or at.module.source(spread)}`"),)
             if found is not None:
                 return tuple(Origin(one) for one in found)
     return None
@@ -184,7 +186,9 @@ def _origins(value: Source) -> tuple[Origin, ...]:
     try:
         return tuple(Origin(one) for one in sources(value))
     except Unresolved as lost:
-        return (Origin(None, lost.text or value.module.source(value.node)),)
+        whole = f"`{value.module.source(value.node)}`"
+        end = f"`{lost.text}`" if lost.text else "an expression of another file"
+        return (Origin(None, whole if whole == end else f"{whole} (by way of {end})"),)
 
 
 def _dotted(found: Definition) -> str:

@@ -96,7 +96,7 @@ class CollatorModalityMismatch(LocalRule):
             at = site.argument("data_collator") or site.argument("collate_fn")
             yield site.finding(f"`{ways[0].name}` {what}", help=remedy, at=at)
         elif unknown and not site.in_tests:
-            yield site.not_judged(f"what `{unknown[0]}` takes or gives is not known, so nothing is said of modalities")
+            yield site.not_judged(f"what {unknown[0]} takes or gives is not known, so nothing is said of modalities")
 
 
 def _mismatch(way: Batching) -> tuple[str, str]:

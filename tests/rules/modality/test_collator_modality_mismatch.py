@@ -8,6 +8,8 @@ import pytest
 
 from shardlint.example import Example
 
+from ...conftest import Project
+
 Files = dict[str, str]
 
 SETS = """
@@ -706,3 +708,54 @@ def test_a_collator_of_another_modality_is_found(name: str, problems: Callable[[
 @pytest.mark.parametrize("name", GOOD)
 def test_a_fitting_or_unknown_collator_is_not(name: str, problems: Callable[[str, Example], list[str]]) -> None:
     assert problems("collator-modality-mismatch", Example(GOOD[name])) == []
+
+
+def found(project: Project) -> list[str]:
+    outcome = project.outcome(select=("collator-modality-mismatch",))
+    return [f"{finding.path}:{finding.span.line}" for finding in outcome.findings]
+
+
+def test_names_that_a_project_adds_are_known(project: Project) -> None:
+    project.write("zoo.py", "class Clips:\n    pass\nclass Plain:\n    pass\nclass Reader:\n    pass\n")
+    project.write(
+        "train.py",
+        "import zoo\nfrom torch.utils.data import DataLoader\n"
+        "from transformers import DataCollatorWithFlattening, Trainer\n"
+        "DataLoader(zoo.Clips(), collate_fn=zoo.Plain())\n"
+        "Trainer(zoo.Reader(), data_collator=DataCollatorWithFlattening())\n",
+    )
+    assert found(project) == []
+    project.write(
+        "pyproject.toml",
+        '[tool.shardlint.modality]\ndatasets = {"zoo.Clips" = "text video"}\ncollators = {"zoo.Plain" = "text"}\n'
+        'models = {"zoo.Reader" = "image"}\n',
+    )
+    assert found(project) == ["train.py:4", "train.py:5"]
+
+
+def test_a_collator_that_cannot_be_told_is_counted_and_named(project: Project) -> None:
+    project.write(
+        "train.py",
+        "from torch.utils.data import DataLoader\n\n"
+        "def loader(cfg, rows):\n    return DataLoader(rows, collate_fn=cfg.build_collator())\n",
+    )
+    places = project.outcome(select=("collator-modality-mismatch",)).not_judged
+    assert [(path, function, line) for path, function, line, _ in places] == [("train.py", "loader", 4)]
+    assert places[0][3].startswith("what `cfg.build_collator()` (by way of `cfg`) takes or gives is not known")
+    assert [place[3] for place in project.outcome(select=("collator-modality-mismatch",)).not_judged] == [places[0][3]]
+    _, out = project.check("--show-unknown", "--select", "collator-modality-mismatch", "--output-format", "concise")
+    assert "train.py:4:1: note not-checked `loader` could not be judged: what `cfg.build_collator" in out
+
+
+def test_a_change_in_another_file_is_seen_by_a_cached_result(project: Project) -> None:
+    project.write("own.py", "def collate(batch):\n    return {'input_ids': [s['input_ids'] for s in batch]}\n")
+    given = "return {'input_ids': self.a[i], 'pixel_values': self.b[i]}"
+    project.write("sets.py", f"class Data:\n    def __getitem__(self, i):\n        {given}\n")
+    project.write(
+        "train.py",
+        "from torch.utils.data import DataLoader\nfrom own import collate\nfrom sets import Data\n"
+        "DataLoader(Data(), collate_fn=collate)\n",
+    )
+    assert found(project) == found(project) == ["train.py:4"]
+    project.write("own.py", "def collate(batch):\n    return {'pixel_values': [s['pixel_values'] for s in batch]}\n")
+    assert found(project) == []
