@@ -11,7 +11,7 @@ from shardlint.voice import Voice
 
 Row = dict[str, Any]
 """name, family, pack, module, kind, severity, since, evidence, confidence, fix, preview; from its query: needs, words
-of effects, documents, suffixes, generated."""
+of effects, documents, all_documents, suffixes, generated."""
 
 
 def make(row: Row) -> Rule:

@@ -180,15 +180,34 @@ class Divergence(Query):
 
 
 class Scalars(Query):
-    """Plain scalars of documents whose text matches a regular expression in full: for config rules."""
+    """Scalars of documents whose text matches a regular expression in full: for config rules.
 
-    def __init__(self, pattern: str, *, kinds: Iterable[str] = ("yaml",), words: Iterable[str] = ()) -> None:
+    Only plain scalars are judged, unless `at` says where: it maps the pointers of the scalars that are wanted, quoted
+    or not, to words of which the file must spell one beside the last key of the pointer.
+    """
+
+    def __init__(
+        self,
+        pattern: str,
+        *,
+        kinds: Iterable[str] = ("yaml",),
+        words: Iterable[str] = (),
+        at: Mapping[str, Iterable[str]] | None = None,
+    ) -> None:
         self.pattern = pattern
         self.kinds = frozenset(kinds)
         self.extra = tuple(words)
+        self.at = {pointer: tuple(beside) for pointer, beside in at.items()} if at is not None else None
 
     def needs(self) -> Needs:
-        return ("any", *(("text", text) for text in self.extra)) if self.extra else ("all",)
+        texts: Needs = ("any", *(("text", text) for text in self.extra)) if self.extra else ("all",)
+        if self.at is None:
+            return texts
+        places = [
+            ("all", ("word", pointer.rpartition(".")[2]), ("any", *(("word", word) for word in beside)))
+            for pointer, beside in self.at.items()
+        ]
+        return ("all", texts, ("any", *places))
 
 
 class ChangedFiles(Query):

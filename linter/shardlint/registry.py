@@ -270,6 +270,7 @@ def describe(rule: type[Rule], pack: str) -> Row:
         "needs": rule.suspects.needs(),
         "words": tuple(sorted(words)),
         "documents": tuple(sorted(kinds)),
+        "all_documents": isinstance(rule.suspects, Scalars) and rule.suspects.at is None,
         "generated": isinstance(rule.suspects, ChangedFiles) and rule.suspects.generated,
         "suffixes": rule.suspects.suffixes if isinstance(rule.suspects, ChangedFiles) else (),
     }

@@ -10,7 +10,8 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from shardlint.example import Bad, Example, Good
 from shardlint.facts.effects import Effects
@@ -228,6 +229,18 @@ def _table_path(name: str, of: str) -> str:
     return os.path.join(os.path.dirname(package.__file__ or ""), "tables", f"{name}.toml")
 
 
+@cache
+def entries(name: str, *path: str, of: str) -> Mapping[str, tuple[str, ...]]:
+    """The words of each entry of a section of a data table: `entries("t", "a", "b", of=__name__)` for `[a.b]`.
+
+    Raises KeyError when the table has no such section.
+    """
+    section: Any = table(name, of=of)
+    for step in path:
+        section = section[step]
+    return {str(key): tuple(str(words).split()) for key, words in section.items()}
+
+
 __all__ = [
     "CEILINGS",
     "KINDS",
@@ -279,6 +292,7 @@ __all__ = [
     "Spelled",
     "batchings",
     "dead_patch",
+    "entries",
     "entry",
     "file_calls",
     "idle_function",

@@ -76,9 +76,11 @@ class Sieve:
             return Suspect(path, kind, stamp, content, data, local, program)
         readers = [row for row in self._config if kind in row["documents"]]
         wanted = self._possible(readers, words)
+        # A rule that asks for known keys says nothing of a document without them.
+        claimed = bool(wanted) or any(row["all_documents"] for row in readers)
         if not wanted and not marked:
-            return Record(stamp, content, claimed=bool(readers))
-        return Suspect(path, kind, stamp, content, data, wanted, (), claimed=bool(readers))
+            return Record(stamp, content, claimed=claimed)
+        return Suspect(path, kind, stamp, content, data, wanted, (), claimed=claimed)
 
     def _possible(self, rows: list[Row], words: Words) -> tuple[Row, ...]:
         if not self._prefilter:

@@ -70,3 +70,41 @@ def test_a_scalar_shows_what_the_settings_say_of_modalities() -> None:
     document = read_document("train.yaml", b"lr: 1e-5")
     (scalar,) = scalars(document, Scalars(r"\d+e-\d+"), VOICE, modality=modality)
     assert (scalar.modality("templates"), scalar.modality("models")) == ({"ours": "text audio"}, {})
+
+
+def at(text: str, *pointers: str) -> list[Scalar]:
+    query = Scalars(r".+", at=dict.fromkeys(pointers, ("b",)))
+    return list(scalars(read_document("train.yaml", text.encode()), query, VOICE))
+
+
+def test_scalars_asked_for_by_pointer_are_offered_quoted_or_not_and_no_others() -> None:
+    assert [s.pointer for s in at("a: 'x'\nb: {c: y, d: z}\n", "a", "b.c")] == ["a", "b.c"]
+
+
+def test_a_query_by_pointer_needs_the_last_key_and_one_word_beside_it() -> None:
+    one: tuple[object, ...] = ("all", ("word", "c"), ("any", ("word", "x"), ("word", "y")))
+    assert Scalars(".+", at={"b.c": ("x", "y")}).needs() == ("all", ("all",), ("any", one))
+
+
+def test_a_scalar_finds_its_neighbours_by_pointer() -> None:
+    (scalar,) = at("a: x\nb: {c: y}\nd: [1, 2]\n", "a")
+    neighbours = [scalar.other(pointer) for pointer in ("b.c", "b", "d", "d[1]", "e")]
+    assert [other.value if other else other for other in neighbours] == ["y", {"c": "y"}, [1, 2], 2, None]
+
+
+def test_a_mapping_is_reported_at_its_key_and_an_alias_where_it_is_written() -> None:
+    (scalar,) = at("a: x\nbase: &base\n  c: 1\nb:\n  d: 2\ne: *base\nf: &f z\ng: *f\n", "a")
+    lines = [other.span.line for pointer in ("b", "e.c", "g") if (other := scalar.other(pointer))]
+    assert lines == [4, 6, 8]
+
+
+def test_in_a_stream_of_documents_a_pointer_finds_nothing() -> None:
+    first, second = at("a: x\n---\na: y\nb: z\n", "a")
+    assert first.other("b") is None
+    assert second.other("b") is None
+
+
+def test_a_note_carries_the_place_of_the_value() -> None:
+    (scalar,) = at("a:  x\n", "a")
+    note = scalar.note("see here")
+    assert (note.path, note.line, note.column, note.message) == ("train.yaml", 1, 5, "see here")

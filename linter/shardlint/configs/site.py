@@ -34,6 +34,11 @@ class Surroundings:
         return frozenset(step for place in self.document.places() for step in place.path if isinstance(step, str))
 
     @cached_property
+    def by_pointer(self) -> dict[str, Place]:
+        """The place of each pointer; empty for a stream of several documents, where a pointer names several places."""
+        return {place.pointer: place for place in self.document.places()} if len(self.document.roots) == 1 else {}
+
+    @cached_property
     def readers(self) -> YamlReaders:
         """What the project's Python files do with YAML."""
         return self._readers() if self._readers is not None else YamlReaders(())
@@ -45,7 +50,7 @@ class Surroundings:
 
 
 class Scalar:
-    """A scalar value of a YAML, JSON or TOML document."""
+    """A scalar value of a YAML, JSON or TOML document; from `other`, also a mapping or sequence, which has no text."""
 
     def __init__(self, document: Document, place: Place, voice: Voice, surroundings: Surroundings) -> None:
         self.document = document
@@ -87,7 +92,11 @@ class Scalar:
 
     @property
     def span(self) -> Span:
-        """The range of the value."""
+        """The range of the value; of the key for a mapping or sequence, and of the alias that stands for a value."""
+        if self.place.via is not None:
+            return self.place.via.span
+        if self.place.value.kind != "scalar" and self.place.key is not None:
+            return self.place.key.span
         return self.place.value.span
 
     @property
@@ -99,6 +108,15 @@ class Scalar:
     def keys(self) -> frozenset[str]:
         """Every key of the document, at any depth."""
         return self.surroundings.keys
+
+    def other(self, pointer: str) -> Scalar | None:
+        """The value at another pointer of the same document, such as `model.model_path`."""
+        place = self.surroundings.by_pointer.get(pointer)
+        return Scalar(self.document, place, self.voice, self.surroundings) if place is not None else None
+
+    def note(self, message: str) -> Related:
+        """The place of the value as a related place of a finding."""
+        return Related(self.document.path, self.span.line, self.span.column, message)
 
     @property
     def readers(self) -> YamlReaders:
@@ -141,7 +159,7 @@ def scalars(
     readers: Callable[[], YamlReaders] | None = None,
     modality: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Iterator[Scalar]:
-    """The plain scalars of a document that a query matches. The value of an alias is judged once, at its anchor."""
+    """The scalars of a document that a query matches. The value of an alias is judged once, at its anchor."""
     import re
 
     if document.kind not in query.kinds:
@@ -152,8 +170,8 @@ def scalars(
         value = place.value
         if (
             value.kind == "scalar"
-            and value.style == "plain"
             and value.alias_of is None
+            and (value.style == "plain" if query.at is None else place.pointer in query.at)
             and pattern.fullmatch(value.text)
         ):
             yield Scalar(document, place, voice, surroundings)
