@@ -30,6 +30,7 @@ from shardlint.query import (
     Query,
     Scalars,
     Spelled,
+    Written,
 )
 from shardlint.syntax.edit import Edit
 from shardlint.voice import CEILINGS, Voice
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from shardlint.changes.site import Change
     from shardlint.configs.site import Scalar
     from shardlint.facts.divergent import Divergent
+    from shardlint.facts.model_types import mismatch
     from shardlint.facts.origins import Origin, origin
     from shardlint.facts.patches import dead_patch
     from shardlint.facts.registrations import idle_function, unnamed_module
@@ -54,6 +56,7 @@ _ON_DEMAND = {
     "Scalar": "shardlint.configs.site",
     "dead_patch": "shardlint.facts.patches",
     "idle_function": "shardlint.facts.registrations",
+    "mismatch": "shardlint.facts.model_types",
     "origin": "shardlint.facts.origins",
     "unnamed_module": "shardlint.facts.registrations",
 }
@@ -242,10 +245,12 @@ __all__ = [
     "Site",
     "Span",
     "Spelled",
+    "Written",
     "dead_patch",
     "file_calls",
     "idle_function",
     "inference",
+    "mismatch",
     "observation",
     "origin",
     "research",

@@ -10,7 +10,19 @@ from shardlint.access import PATCH
 from shardlint.facts.module import UNNAMED, Module
 from shardlint.facts.names import BY_NAME, INFERRED, bindings_at, local_definition, resolve
 from shardlint.facts.values import made_from
-from shardlint.query import Assigned, Both, Call, Either, InFileWith, InFunctionWith, Method, Pinned, Query, Spelled
+from shardlint.query import (
+    Assigned,
+    Both,
+    Call,
+    Either,
+    InFileWith,
+    InFunctionWith,
+    Method,
+    Pinned,
+    Query,
+    Spelled,
+    Written,
+)
 
 
 class Hit:
@@ -194,6 +206,8 @@ def _holds(module: Module, hit: Hit, condition: Query) -> bool:
         return module.environment.may_be_below(condition.package, *condition.below) is not None
     if isinstance(condition, Spelled):
         return _spells(module, condition)
+    if isinstance(condition, Written):
+        return any(text in module.text for text in condition.texts)
     if isinstance(condition, Both):
         return _holds(module, hit, condition.first) and _holds(module, hit, condition.second)
     if isinstance(condition, Either):

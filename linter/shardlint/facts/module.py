@@ -101,7 +101,7 @@ class Module:
         project: Callable[[], ProjectWords] | None = None,
     ) -> None:
         self.path = path
-        self.project = project or (lambda: ProjectWords(lambda: [(path, text.encode("utf-8", "replace"))]))
+        self.project = project or (lambda: ProjectWords([path], lambda _: text.encode("utf-8", "replace")))
         self.environment = environment or Environment({})
         self.text = text
         self.tree = tree
