@@ -80,8 +80,20 @@ class Imports:
             words = _WORD.findall(clause)
             if wanted.intersection(words):
                 names.update(words)
-        given = (found[1] for regex in (PATCH, _SETATTR) for found in regex.finditer(self.data))
-        return bool(names) and any(name in names for name in given)
+        if b"setattr" in self.data and any(found[1] in names for found in _SETATTR.finditer(self.data)):
+            return True
+        return any(self._given_attribute(name) for name in names)
+
+    def _given_attribute(self, name: bytes) -> bool:
+        """Whether a line gives an attribute of a name a value. A search for the name costs less than one for lines."""
+        data, word = self.data, name + b"."
+        at = data.find(word)
+        while at >= 0:
+            start = data.rfind(b"\n", 0, at) + 1
+            if not data[start:at].strip(b" \t") and PATCH.match(data, start):
+                return True
+            at = data.find(word, at + 1)
+        return False
 
     def _through(self, name: bytes, members: list[bytes]) -> bool:
         """Whether a member is taken from `name`, or `name` itself is handed on to another name."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import traceback
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -56,8 +56,8 @@ class Crash:
 class Analysis:
     """Looks at files with a set of rules. `edits` asks for the edits of fixes.
 
-    `python` gives the path and the content of every Python file of the project; `collectives` are the calls that its
-    settings add, `modality` the modalities (kind -> name -> words).
+    `project` is the text of the whole project; `collectives` are the calls that its settings add, `modality` the
+    modalities (kind -> name -> words).
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Analysis:
         *,
         environment: Environment | None = None,
         edits: bool = False,
-        python: Callable[[], Iterable[tuple[str, bytes]]] | None = None,
+        project: ProjectWords | None = None,
         collectives: Mapping[str, Mapping[str, object]] | None = None,
         modality: Mapping[str, Mapping[str, str]] | None = None,
         timed: bool = False,
@@ -84,9 +84,8 @@ class Analysis:
         self.facts: dict[str, Stored] = {}
         self.modules: dict[str, Module] = {}
         self._kept = 0
-        self._python_files = python
+        self._words = project or ProjectWords((), lambda _: b"")
         self._readers: YamlReaders | None = None
-        self._words: ProjectWords | None = None
         self._asked = False
         self._not_judged: list[NotJudged] = []
         self._rules: dict[str, Rule] = {}
@@ -237,16 +236,13 @@ class Analysis:
     def _project_words(self) -> ProjectWords:
         """The text of the project, read when a rule asks; the file is then remembered as asked."""
         self._asked = True
-        if self._words is None:
-            self._words = ProjectWords(self._python_files or (lambda: ()), self.environment)
         return self._words
 
     def _yaml_readers(self) -> YamlReaders:
         """What the project does with YAML, worked out when a rule asks; the document is then remembered as asked."""
         self._asked = True
         if self._readers is None:
-            files = self._python_files() if self._python_files is not None else ()
-            self._readers = YamlReaders(data for _, data in files)
+            self._readers = YamlReaders(self._words.files.values())
         return self._readers
 
     def _config(self, row: Row, document: Document) -> list[Finding]:

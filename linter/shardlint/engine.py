@@ -95,13 +95,15 @@ class _Run:
         """Made on first use: a run without suspects imports no rule and no fact."""
         if self._made is None:
             from shardlint.analysis import Analysis
+            from shardlint.facts.project_words import ProjectWords
 
+            project = self.project
             self._made = Analysis(
                 self.rows,
                 environment=self._environment(),
                 edits=self.request.edits,
                 timed=self.request.timings,
-                python=self.project.python_contents,
+                project=ProjectWords(project.python, project.read, project.model_configs),
                 collectives=self.session.settings.collectives,
                 modality=self.session.settings.modality,
             )

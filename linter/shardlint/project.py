@@ -65,13 +65,10 @@ class Project:
         """The paths of all Python files."""
         return [path for path, file in self.files.items() if file[1] == "python"]
 
-    def python_contents(self) -> Iterable[tuple[str, bytes]]:
-        """The path and the content of every Python file that can be read."""
-        for path in self.python:
-            try:
-                yield path, self.read(path)
-            except OSError:
-                continue
+    @property
+    def model_configs(self) -> list[str]:
+        """The paths of the files that describe a model."""
+        return [path for path in self.files if is_model_config(path)]
 
     def read(self, path: str) -> bytes:
         """The content of a file as the run judges it. Raises OSError."""
@@ -105,6 +102,11 @@ class Project:
     def layout(self) -> bytes:
         """A digest of which Python files there are: any new one may be what an import means."""
         return _digest(self.python)
+
+
+def is_model_config(path: str) -> bool:
+    """Whether a file is the `config.json` of a model, by its name."""
+    return path == "config.json" or path.endswith("/config.json")
 
 
 def _digest(paths: Iterable[str]) -> bytes:

@@ -149,6 +149,16 @@ class Spelled(Query):
         return ("any", *(("word", word) for word in self.words))
 
 
+class Written(Query):
+    """A condition: the file holds one of these texts, spaces included: `Written("Registry.register(")`."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+
+    def needs(self) -> Needs:
+        return ("any", *(("text", text) for text in self.texts))
+
+
 class Pinned(Query):
     """A condition on the project: its version of a package may be below a bound: `Pinned("torch", below=(2, 6))`.
 

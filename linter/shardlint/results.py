@@ -105,11 +105,12 @@ class Results:
         return None
 
     def _ask_again(self, fresh: dict[str, Record], analysis: Callable[[], Analysis]) -> None:
-        """Files that were judged by what the Python files do with them are judged anew when those change."""
+        """Files judged by what the project says are judged anew when its Python files or model configs change."""
         asked = [path for path, record in fresh.items() if record.asked]
         if not asked:
             return
-        digest = cache.digest(b"".join(fresh[path].content for path in sorted(self.project.python)))
+        read = sorted([*self.project.python, *self.project.model_configs])
+        digest = cache.digest(b"".join(fresh[path].content for path in read))
         for path in asked:
             record = fresh[path]
             if record.asked not in (b"?", digest):

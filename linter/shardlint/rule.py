@@ -32,6 +32,7 @@ from shardlint.query import (
     Query,
     Scalars,
     Spelled,
+    Written,
 )
 from shardlint.syntax.edit import Edit
 from shardlint.voice import CEILINGS, Voice
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from shardlint.configs.site import Scalar
     from shardlint.facts.batching import Batching, Modalities, batchings
     from shardlint.facts.divergent import Divergent
+    from shardlint.facts.model_types import mismatch
     from shardlint.facts.origins import Origin, origin
     from shardlint.facts.patches import dead_patch
     from shardlint.facts.registrations import idle_function, unnamed_module
@@ -60,6 +62,7 @@ _ON_DEMAND = {
     "batchings": "shardlint.facts.batching",
     "dead_patch": "shardlint.facts.patches",
     "idle_function": "shardlint.facts.registrations",
+    "mismatch": "shardlint.facts.model_types",
     "origin": "shardlint.facts.origins",
     "unnamed_module": "shardlint.facts.registrations",
 }
@@ -290,6 +293,7 @@ __all__ = [
     "Site",
     "Span",
     "Spelled",
+    "Written",
     "batchings",
     "dead_patch",
     "entries",
@@ -297,6 +301,7 @@ __all__ = [
     "file_calls",
     "idle_function",
     "inference",
+    "mismatch",
     "observation",
     "origin",
     "research",

@@ -13,10 +13,12 @@ from shardlint.discover import kind_of
 from shardlint.environment import Environment, Version
 from shardlint.example import Example
 from shardlint.facts.program import package_name
+from shardlint.facts.project_words import ProjectWords
 from shardlint.finding import Finding
 from shardlint.fixes import apply_edits
 from shardlint.loading import Row, make
 from shardlint.program_run import run_program
+from shardlint.project import is_model_config
 from shardlint.record import Record
 from shardlint.sieve import Sieve
 
@@ -31,9 +33,12 @@ def findings_of(row: Row, example: Example, *, prefilter: bool = True) -> list[F
     Raises Failed when the rule crashes.
     """
     pins = {name: Version(name, text, "locked", "uv.lock") for name, text in example.versions.items()}
-    python = [(path, text.encode()) for path, text in example.files.items() if path.endswith(".py")]
+    contents = {path: text.encode() for path, text in example.files.items()}
+    python = [path for path in contents if path.endswith(".py")]
+    configs = [path for path in contents if is_model_config(path)]
+    words = ProjectWords(python, contents.__getitem__, configs)
     environment = Environment(pins, files=example.installed)
-    analysis = Analysis([row], environment=environment, edits=True, python=lambda: python)
+    analysis = Analysis([row], environment=environment, edits=True, project=words)
     sieve = Sieve([row], lambda: environment, prefilter=prefilter)
     if row["kind"] == "plan":
         from shardlint.plan_run import judge_plan_text

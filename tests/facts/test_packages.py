@@ -149,3 +149,26 @@ def test_an_environment_comes_back_from_plain_values(tmp_path: Path) -> None:
     assert after.as_plain() == before.as_plain()
     assert after.packages.folders == (str(packages),)
     assert after.installed == ("torch-2.6.0.dist-info",)
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "answer"),
+    [
+        ("zoo.animals", "THICK", False),  # not at the start of a line, which only a parser can judge
+        ("zoo", "extra", True),
+        ("zoo", "meat", False),
+        ("zoo.Hound", "legs", True),
+        ("zoo.Hound", "wings", False),
+        ("zoo.ring", "anything", False),
+    ],
+)
+def test_the_text_of_re_exported_modules_tells_what_a_package_surely_has(owner: str, name: str, answer: bool) -> None:
+    assert Packages(files=ZOO).surely_has(owner, name) is answer
+
+
+def test_a_package_with_very_many_star_imports_is_not_followed_by_text() -> None:
+    many = {f"big/m{number}.py": "def found(): ...\n" for number in range(30)}
+    some = {"big/__init__.py": "".join(f"from .m{number} import *\n" for number in range(5))}
+    every = {"big/__init__.py": "".join(f"from .m{number} import *\n" for number in range(30))}
+    assert Packages(files={**many, **some}).surely_has("big", "found")
+    assert not Packages(files={**many, **every}).surely_has("big", "found")

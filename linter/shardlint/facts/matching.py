@@ -22,6 +22,7 @@ from shardlint.query import (
     Pinned,
     Query,
     Spelled,
+    Written,
 )
 
 
@@ -218,6 +219,8 @@ def _holds(module: Module, hit: Hit, condition: Query) -> bool:
         return module.environment.may_be_below(condition.package, *condition.below) is not None
     if isinstance(condition, Spelled):
         return _spells(module, condition)
+    if isinstance(condition, Written):
+        return any(text in module.text for text in condition.texts)
     if isinstance(condition, Both):
         return _holds(module, hit, condition.first) and _holds(module, hit, condition.second)
     if isinstance(condition, Either):

@@ -102,7 +102,7 @@ class Module:
         modality: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
         self.path = path
-        lone = ProjectWords(lambda: [(path, text.encode("utf-8", "replace"))], environment)
+        lone = ProjectWords([path], lambda _: text.encode("utf-8", "replace"))
         self.project = project or (lambda: lone)
         self.modality = modality or {}
         self.environment = environment or Environment({})

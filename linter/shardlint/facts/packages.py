@@ -12,9 +12,18 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from glob import glob
 
 _DEPTH = 20
 """Imports followed from one name. Re-exports nest a few levels; a ring of imports must end."""
+
+_REEXPORTS = 3
+"""Modules followed from a package that takes a name from another, by text alone."""
+
+_MOST_STARS = 20
+"""`from x import *` in one file. A package with more of them is an index of hundreds of modules."""
+
+_FROM = re.compile(r"^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)", re.MULTILINE)
 
 _OPEN = re.compile(
     r"\b(?:globals|vars|locals)\(\)\s*(?:\[[^\n=]*\]\s*=(?!=)|\.update|\.setdefault)|=\s*(?:globals|vars|locals)\(\)\s*$|"
@@ -127,16 +136,19 @@ class Class:
         if name in self.names or _is_dunder(name):
             return True
         unknown = bool(self.node.keywords) or depth > _DEPTH
-        for base in self.node.bases if depth <= _DEPTH else ():
-            text = ast.unparse(base.value if isinstance(base, ast.Subscript) else base)
-            if text in _ROOTS:
-                continue
-            owner = self._base(text, depth)
+        for owner in self.bases(depth) if depth <= _DEPTH else ():
             answer = owner.has(name, depth + 1) if isinstance(owner, Class) else None
             if answer:
                 return True
             unknown = unknown or answer is None
         return None if unknown else False
+
+    def bases(self, depth: int = 0) -> Iterator[Module | Class | None]:
+        """What it derives from, apart from roots that add no name; None for a base that cannot be found."""
+        for base in self.node.bases:
+            text = ast.unparse(base.value if isinstance(base, ast.Subscript) else base)
+            if text not in _ROOTS:
+                yield self._base(text, depth)
 
     def member(self, name: str, depth: int = 0) -> Module | Class | None:
         """The class nested in it under a name."""
@@ -189,17 +201,36 @@ class Packages:
             return at
         return None
 
-    def surely_has(self, dotted: str, name: str) -> bool:
-        """Whether the file of a module plainly defines a name, or that of a class spells it: told without a parser."""
+    def surely_has(self, dotted: str, name: str, depth: int = 0) -> bool:
+        """Whether the file of a module plainly defines a name, or that of a class spells it: told without a parser.
+
+        Where a package only takes them from others of its modules, those are looked at.
+        """
         parts = dotted.split(".")
         for size in range(len(parts), 0, -1):
-            path = "/".join(parts[:size])
-            text = self._text(f"{path}.py") or self._text(f"{path}/__init__.py")
-            if text is not None:
-                inside = size < len(parts)
-                pattern = rf"\b{name}\b" if inside else rf"^(?:(?:async )?def |class )?{name}\b\s*[(:=]"
-                return name in text and re.search(pattern, text, re.MULTILINE) is not None
+            path, rest = "/".join(parts[:size]), parts[size:]
+            start = self._text(f"{path}/__init__.py")
+            text = self._text(f"{path}.py") if start is None else start
+            if text is None:
+                continue
+            pattern = rf"\b{name}\b" if rest else rf"^(?:(?:async )?def |class )?{name}\b\s*[(:=]"
+            if name in text and re.search(pattern, text, re.MULTILINE):
+                return True
+            home = parts[:size] if start is not None else parts[: size - 1]
+            sources = _taken_from(home, text, rest[0] if rest else name) if depth < _REEXPORTS else []
+            return any(self.surely_has(".".join([source, *rest]), name, depth + 1) for source in sources)
         return False
+
+    def texts(self, folder: str, start: str) -> Iterator[tuple[str, str]]:
+        """The path and text of the Python files in the folders below a folder whose names begin with `start`."""
+        for path, text in self.files.items():
+            if path.startswith(f"{folder}/") and path.rpartition("/")[2].startswith(start) and path.endswith(".py"):
+                yield path, text
+        for at in self.folders:
+            for path in sorted(glob(f"*/{start}*.py", root_dir=os.path.join(at, folder))):
+                data = _content(os.path.join(at, folder, path))
+                if data is not None:
+                    yield f"{folder}/{path}", data.decode("utf-8", "replace")
 
     def spells(self, package: str, pattern: str) -> bool:
         """Whether any Python file of a top-level package has a match of a pattern as a word of its own."""
@@ -243,6 +274,16 @@ class Packages:
                 for name in names:
                     if name.endswith(".py"):
                         yield _content(os.path.join(at, name)) or b""
+
+
+def _taken_from(home: Sequence[str], text: str, name: str) -> list[str]:
+    """The modules that a text takes a name from, or all names; none when there are too many of the latter."""
+    found: list[str] = []
+    for dots, module, clause in _FROM.findall(text):
+        if clause.startswith("*") or re.search(rf"\b{name}\b", clause):
+            above = list(home[: len(home) - len(dots) + 1]) if dots else list[str]()
+            found.append(".".join(above + module.split(".") if module else above))
+    return found if len(found) <= _MOST_STARS else []
 
 
 def _content(path: str) -> bytes | None:

@@ -15,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from shardlint.environment import Environment
     from shardlint.facts.module import FunctionNode
     from shardlint.facts.project_words import ProjectWords
 
@@ -36,9 +35,8 @@ class Definition(NamedTuple):
 class ProjectModules:
     """All Python files of the project, by path and by import name."""
 
-    def __init__(self, words: ProjectWords, environment: Environment) -> None:
+    def __init__(self, words: ProjectWords) -> None:
         self._words = words
-        self._environment = environment
         self._modules: dict[str, Module | None] = {}
         self._by_name: Mapping[str, list[str]] | None = None
 
@@ -57,16 +55,18 @@ class ProjectModules:
         from shardlint.parsing import parse
         from shardlint.source import decode
 
+        if path not in self._words.paths:
+            return None
         try:
-            source = decode(self._words.files[path])
-        except (UndecodableSource, KeyError):
+            source = decode(self._words.text(path))
+        except UndecodableSource:
             return None
         tree = parse(source.text)
         if isinstance(tree, SyntaxError):
             return None
         dotted = package_name(path, self._words.paths)
         words = self._words
-        return Module(path, source.text, tree, dotted=dotted, environment=self._environment, project=lambda: words)
+        return Module(path, source.text, tree, dotted=dotted, project=lambda: words)
 
     def definition(self, name: str, seen_from: Module, steps: int = _STEPS) -> Definition | None:
         """What a dotted name means in a file, through the packages that hand it on; None if it is not of the project.

@@ -7,36 +7,45 @@ from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from shardlint.environment import Environment
-
 if TYPE_CHECKING:
     from shardlint.facts.project_modules import ProjectModules
 
 
 class ProjectWords:
-    """The text of all Python files of the project, read when a rule asks."""
+    """The text of all Python files of the project, each read when a rule asks for it.
 
-    def __init__(self, read: Callable[[], Iterable[tuple[str, bytes]]], environment: Environment | None = None) -> None:
+    `configs`: the paths of its `config.json` files, which describe a model. `memo`: what facts about the project as a
+    whole keep between the files that ask.
+    """
+
+    def __init__(self, paths: Iterable[str], read: Callable[[str], bytes], configs: Iterable[str] = ()) -> None:
+        self.paths = frozenset(paths)
+        self.configs = tuple(configs)
+        self.memo: dict[object, object] = {}
         self._read = read
-        self._environment = environment or Environment({})
+        self._texts: dict[str, bytes] = {}
         self._counts: dict[str, int] = {}
+
+    def text(self, path: str) -> bytes:
+        """The content of one Python file; empty when the project has none there, or it cannot be read."""
+        return self._content(path) if path in self.paths else b""
 
     @cached_property
     def files(self) -> dict[str, bytes]:
         """The content of each Python file by its path."""
-        return dict(self._read())
+        return {path: self._content(path) for path in sorted(self.paths)}
 
     @cached_property
-    def paths(self) -> frozenset[str]:
-        """The paths of all Python files."""
-        return frozenset(self.files)
+    def config_texts(self) -> list[bytes]:
+        """The content of each `config.json`."""
+        return [self._content(path) for path in self.configs]
 
     @cached_property
     def modules(self) -> ProjectModules:
         """The same files as parsed modules."""
         from shardlint.facts.project_modules import ProjectModules
 
-        return ProjectModules(self, self._environment)
+        return ProjectModules(self)
 
     def reads(self, name: str) -> int:
         """How often `.name` is read, or `"name"` written as a text, in all files together."""
@@ -49,3 +58,11 @@ class ProjectWords:
             holding = (data for data in self.files.values() if text in data)
             self._counts[pattern] = sum(1 for data in holding for _ in regex.finditer(data))
         return self._counts[pattern]
+
+    def _content(self, path: str) -> bytes:
+        if path not in self._texts:
+            try:
+                self._texts[path] = self._read(path)
+            except OSError:
+                self._texts[path] = b""
+        return self._texts[path]

@@ -42,21 +42,22 @@ def unnamed_module(site: Site) -> str:
         stem = file.removesuffix(".py")
     if not site.function.is_module or "__name__ ==" in site.module.text or not folder:
         return ""
-    files = site.project.files
+    text = site.project.text
     start = f"{folder}/__init__.py"
-    listed = files.get(start, b"")
+    listed = text(start)
     package = folder.rpartition("/")[2].encode()
     if not listed or _WALKS.search(listed) or _names(listed, package, stem.encode()):
         return ""
     if not _names_registering(site, folder, listed):
         return ""
     inside = path if file != "__init__.py" else f"{folder}/{stem}/"
-    if any(_names(text, package, stem.encode()) for other, text in files.items() if not other.startswith(inside)):
+    others = (data for other, data in site.project.files.items() if not other.startswith(inside))
+    if any(_names(data, package, stem.encode()) for data in others):
         return ""
     above = folder
     while above:
         above = above.rpartition("/")[0]
-        if _WALKS.search(files.get(f"{above}/__init__.py", b"")):
+        if _WALKS.search(text(f"{above}/__init__.py")):
             return ""
     return start
 
@@ -87,7 +88,7 @@ def _names_registering(site: Site, folder: str, listed: bytes) -> bool:
     for name in names - {b""}:
         at = f"{folder}/{name.decode('utf-8', 'replace')}"
         others = (path for path in (f"{at}.py", f"{at}/__init__.py") if path != site.module.path)
-        if any(re.search(_registers(site), site.project.files.get(path, b""), re.MULTILINE) for path in others):
+        if any(re.search(_registers(site), site.project.text(path), re.MULTILINE) for path in others):
             return True
     return False
 

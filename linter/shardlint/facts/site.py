@@ -199,7 +199,7 @@ class Site(Expression):
 
     @property
     def project(self) -> ProjectWords:
-        """The text of all Python files of the project. Whoever asks is asked again when any of them changes."""
+        """The text of the project's Python files and `config.json`. Whoever asks is asked again when one changes."""
         return self.module.project()
 
     def modality(self, kind: str) -> Mapping[str, str]:
