@@ -13,7 +13,7 @@ from shardlint.facts.effects import Effects
 Needs = tuple[object, ...]
 """A condition on a file: ("word", identifier), ("text", t), ("rank",), ("pinned", package, bound), ("reach", package,
 members) for a member taken from the package under some name, ("patch", packages) for an attribute of one of them that
-is given a value, or ("all" | "any", needs, ...)."""
+is given a value, ("cut",) for a slice up to a length limit, or ("all" | "any", needs, ...)."""
 
 RANK = "rank"
 """The guard of a `Divergence`: a condition that differs between ranks."""
@@ -100,6 +100,31 @@ class Assigned(Query):
 
     def needs(self) -> Needs:
         return ("patch", self.packages)
+
+
+class Given(Query):
+    """Calls of whatever function that are given an argument by one of these keywords."""
+
+    def __init__(self, *keywords: str) -> None:
+        self.keywords = frozenset(keywords)
+
+    def needs(self) -> Needs:
+        return ("any", *(("word", word) for word in sorted(self.keywords)))
+
+
+class Sliced(Query):
+    """Places where something of one of these names is cut to a length limit: `batch["ids"] = batch["ids"][:, :limit]`.
+
+    The site is a call `cut(what is sliced, limit)` at the slice; its name is the names that are cut, with blanks
+    between them, or `*` where a loop cuts the items of a dict.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self.names = frozenset(names)
+
+    def needs(self) -> Needs:
+        """No name needs to be spelled where a loop cuts every item."""
+        return ("cut",)
 
 
 class InFunctionWith(Query):

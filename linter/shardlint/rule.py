@@ -22,6 +22,7 @@ from shardlint.query import (
     Call,
     ChangedFiles,
     Divergence,
+    Given,
     InFileWith,
     InFunctionWith,
     Method,
@@ -29,6 +30,7 @@ from shardlint.query import (
     PlanEntries,
     Query,
     Scalars,
+    Sliced,
     Spelled,
 )
 from shardlint.syntax.edit import Edit
@@ -41,7 +43,9 @@ if TYPE_CHECKING:
     from shardlint.facts.origins import Origin, origin
     from shardlint.facts.patches import dead_patch
     from shardlint.facts.registrations import idle_function, unnamed_module
-    from shardlint.facts.samples import Keys
+    from shardlint.facts.samples import Keys, emitted_keys
+    from shardlint.facts.signatures import signature
+    from shardlint.facts.truncation import uncut_beside
     from shardlint.finding import Severity
     from shardlint.runtime.plan import Plan
 
@@ -53,8 +57,11 @@ _ON_DEMAND = {
     "Plan": "shardlint.runtime.plan",
     "Scalar": "shardlint.configs.site",
     "dead_patch": "shardlint.facts.patches",
+    "emitted_keys": "shardlint.facts.samples",
     "idle_function": "shardlint.facts.registrations",
     "origin": "shardlint.facts.origins",
+    "signature": "shardlint.facts.signatures",
+    "uncut_beside": "shardlint.facts.truncation",
     "unnamed_module": "shardlint.facts.registrations",
 }
 """What only one kind of rule is handed. Imported when such a rule asks: a run of local rules needs none of it."""
@@ -220,6 +227,7 @@ __all__ = [
     "Finding",
     "Findings",
     "Function",
+    "Given",
     "Good",
     "InFileWith",
     "InFunctionWith",
@@ -240,9 +248,11 @@ __all__ = [
     "Scalars",
     "Sequence",
     "Site",
+    "Sliced",
     "Span",
     "Spelled",
     "dead_patch",
+    "emitted_keys",
     "file_calls",
     "idle_function",
     "inference",
@@ -250,7 +260,9 @@ __all__ = [
     "origin",
     "research",
     "safe",
+    "signature",
     "table",
+    "uncut_beside",
     "unnamed_module",
     "unsafe",
 ]

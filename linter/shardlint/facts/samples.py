@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from shardlint.facts.module import Module
+from shardlint.facts.module import Module, word_of
+from shardlint.facts.names import local_definition
 
 _BRANCHES = (ast.If, ast.IfExp, ast.Try)
 
@@ -33,9 +34,37 @@ class Keys:
 def sample_keys(module: Module, dataset: ast.ClassDef) -> Keys | None:
     """The keys of a dataset's samples: every `return` of its `__getitem__` gives a dict with literal keys."""
     getter = method(dataset, "__getitem__")
-    if getter is None or method(dataset, "__getitems__") is not None:
-        return None
-    own = [node for node in ast.walk(getter) if module.function(node) is getter]
+    return _results(module, getter) if getter is not None and method(dataset, "__getitems__") is None else None
+
+
+def emitted_keys(module: Module, collator: str) -> Keys | None:
+    """The keys of the batches of a collator of this file, by its dotted name: every `return` gives a literal dict."""
+    place = local_definition(module, collator)
+    collate = method(place, "__call__") if isinstance(place, ast.ClassDef) else place
+    return _results(module, collate) if isinstance(collate, ast.FunctionDef) else None
+
+
+def written_keys(function: ast.AST) -> frozenset[str]:
+    """Every literal key under which a function, or what it defines, puts something into a dict."""
+    found: list[ast.expr | None] = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Dict):
+            found += node.keys
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            found.append(node.slice)
+        elif isinstance(node, ast.Call) and word_of(node.func) in (
+            "dict",
+            "update",
+            "BatchFeature",
+            "BatchEncoding",
+        ):
+            found += [ast.Constant(keyword.arg) for keyword in node.keywords]
+    return _texts(*found)
+
+
+def _results(module: Module, function: ast.FunctionDef) -> Keys | None:
+    """The keys of the dicts that a function returns."""
+    own = [node for node in ast.walk(function) if module.function(node) is function]
     returns = [node for node in own if isinstance(node, ast.Return)]
     results = [_returned(module, own, node.value, only=len(returns) == 1) for node in returns]
     known = [result for result in results if result is not None]
@@ -152,4 +181,4 @@ def _texts(*nodes: ast.expr | None) -> frozenset[str]:
     return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
-__all__ = ["Keys", "method", "read_keys", "sample_keys"]
+__all__ = ["Keys", "emitted_keys", "method", "read_keys", "sample_keys", "written_keys"]
