@@ -24,12 +24,13 @@ _LETTERS = frozenset(bytes([code]) for code in range(256) if bytes([code]).isaln
 class Words:
     """The bytes of one file with the answers already given for it."""
 
-    __slots__ = ("_environment", "_found", "_imports", "_rank", "data")
+    __slots__ = ("_cuts", "_environment", "_found", "_imports", "_rank", "data")
 
     def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None) -> None:
         self.data = data
         self._environment = environment
         self._found: dict[str, bool] = {}
+        self._cuts: bool | None = None
         self._rank: bool | None = None
         self._imports: Imports | None = None
 
@@ -86,6 +87,14 @@ class Words:
         known = self._environment().packages
         return self._imports.patch([package for package in present if known.installed(package)])
 
+    def cuts(self) -> bool:
+        """Whether the file can hold a slice up to a length limit."""
+        if self._cuts is None:
+            from shardlint.access import CUT
+
+            self._cuts = CUT.search(self.data) is not None
+        return self._cuts
+
     def rank(self) -> bool:
         """Whether the file can hold a rank test."""
         if self._rank is None:
@@ -116,4 +125,6 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
         return words.reaches(needs[1], needs[2])
     if kind == "patch":
         return words.patches(needs[1])
+    if kind == "cut":
+        return words.cuts()
     return words.rank()

@@ -13,7 +13,7 @@ from shardlint.facts.effects import Effects
 Needs = tuple[object, ...]
 """A condition on a file: ("word", identifier), ("text", t), ("rank",), ("pinned", package, bound), ("reach", package,
 members) for a member taken from the package under some name, ("patch", packages) for an attribute of one of them that
-is given a value, or ("all" | "any", needs, ...)."""
+is given a value, ("cut",) for a slice up to a length limit, or ("all" | "any", needs, ...)."""
 
 RANK = "rank"
 """The guard of a `Divergence`: a condition that differs between ranks."""
@@ -117,6 +117,21 @@ class Given(Query):
         if not self.spread_into:
             return named
         return ("any", named, ("all", ("text", self.spread_into + "("), ("text", "**")))
+
+
+class Sliced(Query):
+    """Places where something of one of these names is cut to a length limit: `batch["ids"] = batch["ids"][:, :limit]`.
+
+    The site is a call `cut(what is sliced, limit)` at the slice; its name is the names that are cut, with blanks
+    between them, or `*` where a loop cuts the items of a dict.
+    """
+
+    def __init__(self, *names: str) -> None:
+        self.names = frozenset(names)
+
+    def needs(self) -> Needs:
+        """No name needs to be spelled where a loop cuts every item."""
+        return ("cut",)
 
 
 class InFunctionWith(Query):

@@ -31,6 +31,7 @@ from shardlint.query import (
     PlanEntries,
     Query,
     Scalars,
+    Sliced,
     Spelled,
     Written,
 )
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from shardlint.facts.patches import dead_patch
     from shardlint.facts.registrations import idle_function, unnamed_module
     from shardlint.facts.samples import Keys
+    from shardlint.facts.signatures import signature
+    from shardlint.facts.truncation import uncut_beside
     from shardlint.finding import Severity
     from shardlint.runtime.plan import Plan
 
@@ -64,6 +67,8 @@ _ON_DEMAND = {
     "idle_function": "shardlint.facts.registrations",
     "mismatch": "shardlint.facts.model_types",
     "origin": "shardlint.facts.origins",
+    "signature": "shardlint.facts.signatures",
+    "uncut_beside": "shardlint.facts.truncation",
     "unnamed_module": "shardlint.facts.registrations",
 }
 """What only one kind of rule is handed. Imported when such a rule asks: a run of local rules needs none of it."""
@@ -291,6 +296,7 @@ __all__ = [
     "Scalars",
     "Sequence",
     "Site",
+    "Sliced",
     "Span",
     "Spelled",
     "Written",
@@ -306,7 +312,9 @@ __all__ = [
     "origin",
     "research",
     "safe",
+    "signature",
     "table",
+    "uncut_beside",
     "unnamed_module",
     "unsafe",
 ]

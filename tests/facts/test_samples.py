@@ -153,6 +153,13 @@ def test_a_dataset_that_fetches_whole_batches_has_no_known_keys() -> None:
     assert of(f"class D:\n{body}here(D())").sample_keys is None
 
 
+def test_the_keys_of_a_batch() -> None:
+    keys = of("class C:\n    def __call__(self, rows):\n        return {'ids': rows}\nhere(C())").emitted_keys
+    assert shown(keys) == ("ids", "")
+    assert of("def f(rows):\n    b = {'ids': rows}\n    b.update(more=1)\n    return b\nhere(f)").emitted_keys is None
+    assert of("from elsewhere import f\nhere(f)").emitted_keys is None
+
+
 def test_of_two_classes_of_one_name_none_is_known() -> None:
     one = '    class D:\n        def __getitem__(self, i):\n            return {"a": 1}\n'
     assert of(f"if c:\n{one}else:\n{one}here(D())").sample_keys is None

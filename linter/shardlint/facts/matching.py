@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterable, Iterator
 
 from shardlint.access import PATCH
+from shardlint.facts.cuts import EVERY, cuts
 from shardlint.facts.module import UNNAMED, Module
-from shardlint.facts.names import BY_NAME, INFERRED, bindings_at, local_definition, resolve
+from shardlint.facts.names import BY_NAME, CERTAIN, INFERRED, bindings_at, local_definition, resolve
 from shardlint.facts.values import made_from
 from shardlint.query import (
     Assigned,
@@ -21,6 +22,7 @@ from shardlint.query import (
     Method,
     Pinned,
     Query,
+    Sliced,
     Spelled,
     Written,
 )
@@ -55,6 +57,8 @@ def _find(module: Module, query: Query) -> Iterator[Hit]:
         yield from _assigned(module, query)
     elif isinstance(query, Given):
         yield from _given(module, query)
+    elif isinstance(query, Sliced):
+        yield from _sliced(module, query)
     elif isinstance(query, Either):
         seen: set[ast.Call] = set()
         for part in (query.first, query.second):
@@ -174,6 +178,16 @@ def _given(module: Module, query: Given) -> Iterator[Hit]:
             if words & query.keywords or (takes_all and None in words):
                 found = resolve(module, call.func)
                 yield Hit(call, found.names[0] if found else "", found.certainty)
+
+
+def _sliced(module: Module, query: Sliced) -> Iterator[Hit]:
+    for cut in cuts(module):
+        if EVERY in cut.keys or query.names.intersection(cut.keys):
+            function = ast.copy_location(ast.Name("cut", ast.Load()), cut.slice)
+            call = ast.copy_location(ast.Call(function, [cut.slice.value, cut.limit], []), cut.slice)
+            module.parents[call] = module.parents[cut.slice]
+            module.parents[function] = call
+            yield Hit(call, " ".join(cut.keys), CERTAIN)
 
 
 def _written_out(module: Module) -> Iterator[ast.Call]:

@@ -207,6 +207,15 @@ class Module:
             return " ".join(" ".join(self.lines[span.line - 1 : span.end_line]).split())
 
 
+def word_of(node: ast.AST) -> str:
+    """A name, the last part of a dotted one, or a text; empty for anything else."""
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
 def dotted_name(path: str) -> str:
     """The import name that a path would have with every folder a package: `a/b.py` is `a.b`."""
     stem = path[:-3] if path.endswith(".py") else path

@@ -117,6 +117,20 @@ class Origin:
         return found.reads if found is not None else None
 
     @property
+    def emitted_keys(self) -> Keys | None:
+        """The keys of its batches, where it is a collator of the project and they are all written out."""
+        found = self.collating
+        return found.emits if found is not None else None
+
+    @property
+    def opaque(self) -> bool:
+        """Whether the call that gives the value may have arguments that are not seen, in `*args` or `**kwargs`."""
+        call = self.source.node if self.source is not None else None
+        if not isinstance(call, ast.Call):
+            return False
+        return any(isinstance(one, ast.Starred) for one in call.args) or any(word.arg is None for word in call.keywords)
+
+    @property
     def collating(self) -> Collating | None:
         """The function of the project that makes a batch, where it is a collator."""
         return collating(self.source) if self.source is not None else None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from shardlint.facts.module import Module
+from shardlint.facts.module import Module, word_of
 
 _BRANCHES = (ast.If, ast.IfExp, ast.Try)
 
@@ -40,6 +40,24 @@ def sample_keys(module: Module, dataset: ast.ClassDef) -> Keys | None:
     """The keys of a dataset's samples: every `return` of its `__getitem__` gives a dict with literal keys."""
     getter = method(dataset, "__getitem__")
     return result_keys(module, getter) if getter is not None and method(dataset, "__getitems__") is None else None
+
+
+def written_keys(function: ast.AST) -> frozenset[str]:
+    """Every literal key under which a function, or what it defines, puts something into a dict."""
+    found: list[ast.expr | None] = []
+    for node in ast.walk(function):
+        if isinstance(node, ast.Dict):
+            found += node.keys
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            found.append(node.slice)
+        elif isinstance(node, ast.Call) and word_of(node.func) in (
+            "dict",
+            "update",
+            "BatchFeature",
+            "BatchEncoding",
+        ):
+            found += [ast.Constant(keyword.arg) for keyword in node.keywords]
+    return _texts(*found)
 
 
 def result_keys(module: Module, function: ast.FunctionDef) -> Keys | None:
@@ -197,4 +215,4 @@ def _texts(*nodes: ast.expr | None) -> frozenset[str]:
     return frozenset(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
-__all__ = ["Keys", "method", "read_keys", "result_keys", "sample_keys"]
+__all__ = ["Keys", "method", "read_keys", "result_keys", "sample_keys", "written_keys"]

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from shardlint.environment import Environment
 from shardlint.facts.guards import Guard, guards
 from shardlint.facts.matching import Hit, last_part, matches, with_bases
-from shardlint.facts.module import FUNCTIONS, FunctionNode, Module
+from shardlint.facts.module import FUNCTIONS, FunctionNode, Module, word_of
 from shardlint.facts.names import BUILTINS, BY_NAME, bindings_at, resolve, self_class, self_values
 from shardlint.facts.order import Flow, flow, statements
 from shardlint.facts.path_roles import in_tests
 from shardlint.facts.project_words import ProjectWords
 from shardlint.facts.rank_tests import RankTest, rank_test
 from shardlint.facts.rank_values import RankValue, rank_value
+from shardlint.facts.samples import written_keys
 from shardlint.facts.values import MISSING, identity, literal, made_from, parameter_default
 from shardlint.finding import Finding, Related, Span
 from shardlint.query import Query
@@ -375,6 +376,26 @@ class Function:
     def every_call(self) -> list[ast.Call]:
         """All calls in it, those of nested definitions included."""
         return [node for node in ast.walk(self.ast) if isinstance(node, ast.Call)]
+
+    @property
+    def words(self) -> set[str]:
+        """Every name, last part of a dotted name, and text in it, those of nested definitions included."""
+        return {word_of(node) for node in ast.walk(self.ast)}
+
+    @property
+    def written_keys(self) -> frozenset[str]:
+        """Every literal key under which it, or what it defines, puts something into a dict."""
+        return written_keys(self.ast)
+
+    def leaves_out(self, limit: Expression) -> bool:
+        """Whether it refuses or skips something by a test that names the limit."""
+        word = word_of(limit.ast)
+        tests = [
+            node.test
+            for node in ast.walk(self.ast)
+            if isinstance(node, ast.If) and isinstance(node.body[-1], (ast.Raise, ast.Continue))
+        ]
+        return bool(word) and any(word in map(word_of, ast.walk(test)) for test in tests)
 
     def handing(self, name: str) -> list[ast.Call]:
         """The calls in it, nested definitions included, that are handed a name by position."""
