@@ -21,6 +21,7 @@ from shardlint.query import (
     Assigned,
     Call,
     ChangedFiles,
+    Compared,
     Divergence,
     InFileWith,
     InFunctionWith,
@@ -38,7 +39,10 @@ if TYPE_CHECKING:
     from shardlint.changes.site import Change
     from shardlint.configs.site import Scalar
     from shardlint.facts.divergent import Divergent
+    from shardlint.facts.label_masks import masked_labels
     from shardlint.facts.origins import Origin, origin
+    from shardlint.facts.packed_rows import SAMPLES, counted_row, joined_row
+    from shardlint.facts.pad_tokens import EosPad, eos_pad
     from shardlint.facts.patches import dead_patch
     from shardlint.facts.registrations import idle_function, unnamed_module
     from shardlint.facts.samples import Keys
@@ -47,13 +51,19 @@ if TYPE_CHECKING:
 
 _ON_DEMAND = {
     "Change": "shardlint.changes.site",
+    "EosPad": "shardlint.facts.pad_tokens",
     "Divergent": "shardlint.facts.divergent",
     "Keys": "shardlint.facts.samples",
     "Origin": "shardlint.facts.origins",
     "Plan": "shardlint.runtime.plan",
+    "SAMPLES": "shardlint.facts.packed_rows",
     "Scalar": "shardlint.configs.site",
+    "counted_row": "shardlint.facts.packed_rows",
     "dead_patch": "shardlint.facts.patches",
+    "eos_pad": "shardlint.facts.pad_tokens",
     "idle_function": "shardlint.facts.registrations",
+    "joined_row": "shardlint.facts.packed_rows",
+    "masked_labels": "shardlint.facts.label_masks",
     "origin": "shardlint.facts.origins",
     "unnamed_module": "shardlint.facts.registrations",
 }
@@ -203,17 +213,20 @@ __all__ = [
     "KINDS",
     "MISSING",
     "RANK",
+    "SAMPLES",
     "Assigned",
     "Bad",
     "Call",
     "Change",
     "ChangeRule",
     "ChangedFiles",
+    "Compared",
     "ConfigRule",
     "Divergence",
     "Divergent",
     "Edit",
     "Effects",
+    "EosPad",
     "Evidence",
     "Example",
     "Expression",
@@ -242,10 +255,14 @@ __all__ = [
     "Site",
     "Span",
     "Spelled",
+    "counted_row",
     "dead_patch",
+    "eos_pad",
     "file_calls",
     "idle_function",
     "inference",
+    "joined_row",
+    "masked_labels",
     "observation",
     "origin",
     "research",
