@@ -134,6 +134,21 @@ class Sliced(Query):
         return ("cut",)
 
 
+class Compared(Query):
+    """Comparisons for equality with something of a given name: `Compared("pad_token_id")`.
+
+    Found are `==`, `!=`, `.eq()` and `.ne()` of which one side is a name or an attribute of that name, or a name or
+    `self.x` whose value may be one. The site is that of the call `eq(left, right)` or `ne(left, right)`; its parent is
+    the comparison as it is written.
+    """
+
+    def __init__(self, *words: str) -> None:
+        self.words = frozenset(words)
+
+    def needs(self) -> Needs:
+        return ("any", *(("word", word) for word in sorted(self.words)))
+
+
 class InFunctionWith(Query):
     """A condition: the function that holds the place also holds a match of `query`."""
 
@@ -155,13 +170,16 @@ class InFileWith(Query):
 
 
 class Spelled(Query):
-    """A condition: the file has one of these identifiers, if only in a string. It adds to what the prefilter knows."""
+    """A condition: the file has one of these identifiers, if only in a string. It adds to what the prefilter knows.
+
+    What is no identifier is looked for as it stands: `Spelled("(samples)")`.
+    """
 
     def __init__(self, *words: str) -> None:
         self.words = words
 
     def needs(self) -> Needs:
-        return ("any", *(("word", word) for word in self.words))
+        return ("any", *(("word" if word.isidentifier() else "text", word) for word in self.words))
 
 
 class Written(Query):

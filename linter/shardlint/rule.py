@@ -22,6 +22,7 @@ from shardlint.query import (
     Assigned,
     Call,
     ChangedFiles,
+    Compared,
     Divergence,
     Given,
     InFileWith,
@@ -43,8 +44,11 @@ if TYPE_CHECKING:
     from shardlint.configs.site import Scalar
     from shardlint.facts.batching import Batching, Modalities, batchings
     from shardlint.facts.divergent import Divergent
+    from shardlint.facts.label_masks import masked_labels
     from shardlint.facts.model_types import mismatch
     from shardlint.facts.origins import Origin, origin
+    from shardlint.facts.packed_rows import SAMPLES, counted_row, joined_row
+    from shardlint.facts.pad_tokens import EosPad, eos_pad
     from shardlint.facts.patches import dead_patch
     from shardlint.facts.registrations import idle_function, unnamed_module
     from shardlint.facts.samples import Keys
@@ -56,16 +60,22 @@ if TYPE_CHECKING:
 _ON_DEMAND = {
     "Batching": "shardlint.facts.batching",
     "Change": "shardlint.changes.site",
+    "EosPad": "shardlint.facts.pad_tokens",
     "Divergent": "shardlint.facts.divergent",
     "Keys": "shardlint.facts.samples",
     "Modalities": "shardlint.facts.batching",
     "Origin": "shardlint.facts.origins",
     "Plan": "shardlint.runtime.plan",
+    "SAMPLES": "shardlint.facts.packed_rows",
     "Scalar": "shardlint.configs.site",
     "batchings": "shardlint.facts.batching",
+    "counted_row": "shardlint.facts.packed_rows",
     "dead_patch": "shardlint.facts.patches",
+    "eos_pad": "shardlint.facts.pad_tokens",
     "idle_function": "shardlint.facts.registrations",
     "mismatch": "shardlint.facts.model_types",
+    "joined_row": "shardlint.facts.packed_rows",
+    "masked_labels": "shardlint.facts.label_masks",
     "origin": "shardlint.facts.origins",
     "signature": "shardlint.facts.signatures",
     "uncut_beside": "shardlint.facts.truncation",
@@ -254,6 +264,7 @@ __all__ = [
     "KINDS",
     "MISSING",
     "RANK",
+    "SAMPLES",
     "Assigned",
     "Bad",
     "Batching",
@@ -261,11 +272,13 @@ __all__ = [
     "Change",
     "ChangeRule",
     "ChangedFiles",
+    "Compared",
     "ConfigRule",
     "Divergence",
     "Divergent",
     "Edit",
     "Effects",
+    "EosPad",
     "Evidence",
     "Example",
     "Expression",
@@ -301,12 +314,16 @@ __all__ = [
     "Spelled",
     "Written",
     "batchings",
+    "counted_row",
     "dead_patch",
     "entries",
     "entry",
+    "eos_pad",
     "file_calls",
     "idle_function",
     "inference",
+    "joined_row",
+    "masked_labels",
     "mismatch",
     "observation",
     "origin",

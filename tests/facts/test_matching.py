@@ -10,7 +10,7 @@ import pytest
 from shardlint.facts.effects import Effects
 from shardlint.facts.matching import last_part, matches, with_bases
 from shardlint.facts.module import Module
-from shardlint.query import RANK, Call, Divergence, InFileWith, InFunctionWith, Method, Query
+from shardlint.query import RANK, Call, Compared, Divergence, InFileWith, InFunctionWith, Method, Query, Spelled
 
 LOAD = Call("torch.load")
 STEP = Method(("torch.amp.GradScaler", "torch.cuda.amp.GradScaler"), "step", named=("scaler",))
@@ -148,3 +148,38 @@ def test_last_part_of_a_name() -> None:
 def test_bases_of_a_class_that_derives_from_itself_end() -> None:
     module = Module("x.py", "", ast.parse("class A(B): ...\nclass B(A): ...\n"))
     assert with_bases(module, ["x.A"]) == ["x.A", "x.B"]
+
+
+@pytest.mark.parametrize(
+    ("source", "found"),
+    [
+        ("x == tok.pad_id", ["operator.eq"]),
+        ("pad_id != x", ["operator.ne"]),
+        ("x.eq(tok.pad_id)", ["operator.eq"]),
+        ("torch.ne(x, pad_id)", ["operator.ne"]),
+        ("pad = tok.pad_id or 0\nx == pad", ["operator.eq"]),
+        ("class A:\n    def f(self):\n        self.p = tok.pad_id\n        x == self.p", ["operator.eq"]),
+        ("x == tok.eos_id; pad_id", []),
+        ("x < tok.pad_id", []),
+        ("x == y == tok.pad_id", []),
+        ("x is tok.pad_id", []),
+        ("x.eq(1, 2); pad_id", []),
+        ("eq(x, tok.pad_id)", []),
+    ],
+)
+def test_a_comparison_is_found_by_what_is_compared(source: str, found: list[str]) -> None:
+    assert [name for _, name, _ in hits(source, Compared("pad_id"))] == found
+
+
+def test_a_comparison_is_the_parent_of_its_site() -> None:
+    module = Module("x.py", "y = x != pad_id", ast.parse("y = x != pad_id"))
+    (hit,) = matches(module, Compared("pad_id"))
+    written = module.parent(hit.call)
+    assert isinstance(written, ast.Compare)
+    assert module.statement(hit.call) is module.statement(written)
+
+
+@pytest.mark.parametrize(("text", "count"), [("(rows):", 1), ("rows", 1), ("(row", 1), ("row", 0), ("(row):", 0)])
+def test_a_text_that_is_no_identifier_is_looked_for_as_it_stands(text: str, count: int) -> None:
+    source = "import torch\ndef f(rows):\n    return torch.load(rows)"
+    assert len(hits(source, LOAD & Spelled(text))) == count

@@ -9,12 +9,22 @@ from collections.abc import Iterable, Iterator
 from shardlint.access import PATCH
 from shardlint.facts.cuts import EVERY, cuts
 from shardlint.facts.module import UNNAMED, Module
-from shardlint.facts.names import BY_NAME, CERTAIN, INFERRED, bindings_at, local_definition, resolve
+from shardlint.facts.names import (
+    BY_NAME,
+    CERTAIN,
+    INFERRED,
+    bindings_at,
+    local_definition,
+    resolve,
+    self_class,
+    self_values,
+)
 from shardlint.facts.values import made_from
 from shardlint.query import (
     Assigned,
     Both,
     Call,
+    Compared,
     Either,
     Given,
     InFileWith,
@@ -59,6 +69,8 @@ def _find(module: Module, query: Query) -> Iterator[Hit]:
         yield from _given(module, query)
     elif isinstance(query, Sliced):
         yield from _sliced(module, query)
+    elif isinstance(query, Compared):
+        yield from _compared(module, query)
     elif isinstance(query, Either):
         seen: set[ast.Call] = set()
         for part in (query.first, query.second):
@@ -206,6 +218,34 @@ def _written_out(module: Module) -> Iterator[ast.Call]:
             yield call
 
 
+def _compared(module: Module, query: Compared) -> Iterator[Hit]:
+    for node in ast.walk(module.tree):
+        called, sides = "", list[ast.expr]()
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+            called, sides = "eq" if isinstance(node.ops[0], ast.Eq) else "ne", [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("eq", "ne"):
+            called, sides = node.func.attr, [node.func.value, *node.args] if len(node.args) == 1 else node.args
+        if len(sides) == 2 and any(_is_called(module, side, query.words) for side in sides):
+            call = ast.copy_location(ast.Call(ast.copy_location(ast.Name(called, ast.Load()), node), sides, []), node)
+            module.parents[call] = node
+            module.parents[call.func] = call
+            yield Hit(call, f"operator.{called}", CERTAIN)
+
+
+def _is_called(module: Module, side: ast.expr, words: frozenset[str]) -> bool:
+    """Whether an expression is a name or attribute of one of the words, or may have been given the value of one."""
+    if last_part(side) in words:
+        return True
+    values: list[ast.expr | None] = []
+    if isinstance(side, ast.Name):
+        found = bindings_at(module, side)
+        values = [binding.value for binding in found[0] if binding.exact] if found is not None else []
+    elif isinstance(side, ast.Attribute) and isinstance(side.value, ast.Name):
+        owner = self_class(module, side.value)
+        values = list(self_values(module, owner, side.attr)) if owner is not None else []
+    return any(last_part(part) in words for value in values if value is not None for part in ast.walk(value))
+
+
 def with_bases(module: Module, names: Iterable[str]) -> list[str]:
     """The names, and the bases of those that are classes of this file."""
     found = list(names)
@@ -246,7 +286,8 @@ def _spells(module: Module, condition: Spelled) -> bool:
     """Whether the text has one of the words, looked for once a file: a table may list hundreds."""
     known = module.memo.get(("spelled", condition))
     if not isinstance(known, bool):
-        words = "|".join(re.escape(word) for word in condition.words)
-        known = re.search(rf"(?<!\w)(?:{words})(?!\w)", module.text) is not None
+        words = "|".join(re.escape(word) for word in condition.words if word.isidentifier())
+        known = any(text in module.text for text in condition.words if not text.isidentifier())
+        known = known or (words != "" and re.search(rf"(?<!\w)(?:{words})(?!\w)", module.text) is not None)
         module.memo["spelled", condition] = known
     return known

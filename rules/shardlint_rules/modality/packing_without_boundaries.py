@@ -1,0 +1,129 @@
+"""The rule packing-without-boundaries."""
+
+from __future__ import annotations
+
+import re
+
+from shardlint.rule import (
+    SAMPLES,
+    Bad,
+    Call,
+    Findings,
+    Good,
+    LocalRule,
+    Site,
+    Spelled,
+    counted_row,
+    joined_row,
+    observation,
+)
+
+_COUNTS = Call("torch.arange", "numpy.arange", "builtins.range")
+_JOINS = Call(*(f"torch.{name}" for name in ("cat", "concat", "concatenate", "hstack")))
+_FIRST = [f"{at}{name}{end}" for name in SAMPLES for at in ("(", "self, ") for end in ("):", ") ->", ":", ", ")]
+# `(batch, ` is how the comments of most models begin a shape.
+_TAKES_SAMPLES = Spelled("collate(batch, ", "collate_fn(batch, ", *(text for text in _FIRST if text != "(batch, "))
+_POSITIONS = re.compile(r"^pos(ition)?s?(_ids?)?$|position_ids?$")
+_TOKENS = re.compile(r"(input_)?ids$|tokens$", re.IGNORECASE)
+_ALL_ONES = re.compile(r"(?s)(?!.*attention_mask(?:\W{0,2}\[|\.\w+_\()).*attention_mask\W+(?:\w+\.)?ones")
+_BOUNDARIES = re.compile(
+    r"cu_?seq|seq_?(?:len|id)|segment|doc\w*_(?:id|mask)|block|chunk|bound|length|lens\b|varlen|split|packedseq"
+    r"|(?<!loss_)(?<!label_)(?<!labels_)mask",
+    re.IGNORECASE,
+)
+
+
+class PackingWithoutBoundaries(LocalRule):
+    """Reports samples that are packed into one row with nothing that tells where one ends and the next begins.
+
+    Why is this bad?
+    The attention is told of boundaries by position ids that start anew, by `cu_seqlens` or by a block mask. Without
+    them each sample attends to the samples before it, with positions that it will not have alone. The loss falls,
+    because the context leaks, and the model is worse on single samples.
+
+    Use instead
+    Position ids for each sample (`torch.cat([torch.arange(len(s)) for s in samples])`), and a model or an attention
+    kernel that reads them; ignore the label of each first token.
+
+    Known limits
+    The join, and the position ids, must stand in one function, over a first parameter such as `samples` or `batch`.
+    Without position ids only a function or class that calls itself a packing is judged. Whatever could be a boundary
+    (lengths, segments, documents, a mask that is not all ones) silences the rule. Cutting one long text into blocks for
+    pretraining is no finding, nor are the settings of a trainer: transformers builds a block mask from position ids for
+    eager and SDPA attention too, unless an attention mask, even one of ones, is handed over beside them.
+    """
+
+    severity, since = "warning", "0.1.0"
+    evidence = observation("https://github.com/meta-pytorch/torchtune/issues/875")
+    suspects = (
+        (_COUNTS & Spelled("position_ids", "positions", "position_id", "pos_ids", "pos")) | _JOINS
+    ) & _TAKES_SAMPLES
+    symptoms = (
+        r"(?:loss|eval).*(?:lower|drops?|better) (?:with|when) packing",
+        r"[Cc]ross[- ](?:sample|document) (?:attention|contamination)",
+    )
+    bad = (
+        Bad(
+            """
+            import torch
+
+            def collate(samples):
+                row = torch.cat([sample["input_ids"] for sample in samples])
+                labels = torch.cat([sample["labels"] for sample in samples])
+                pos = torch.arange(row.numel())  # error
+                return {"input_ids": row[None], "labels": labels[None], "position_ids": pos[None]}
+
+            class PackingCollator:
+                def __call__(self, features):
+                    input_ids = torch.cat([f["input_ids"] for f in features]).unsqueeze(0)  # error
+                    return {"input_ids": input_ids, "labels": input_ids, "attention_mask": torch.ones_like(input_ids)}
+            """
+        ),
+    )
+    good = (
+        Good(
+            """
+            import torch
+
+            def collate(samples):
+                row = torch.cat([sample["input_ids"] for sample in samples])
+                pos = torch.cat([torch.arange(sample["input_ids"].numel()) for sample in samples])
+                return {"input_ids": row[None], "position_ids": pos[None]}
+
+            def with_lengths(samples):
+                row = torch.cat([sample["input_ids"] for sample in samples])
+                cu_seqlens = torch.tensor([0] + [len(sample["input_ids"]) for sample in samples]).cumsum(0)
+                return {"input_ids": row, "position_ids": torch.arange(row.numel()), "cu_seqlens": cu_seqlens}
+
+            def one_sample(prompt, answer):
+                row = torch.cat([prompt, answer])
+                return {"input_ids": row, "position_ids": torch.arange(row.numel())}
+
+            def batched(samples):
+                ids = torch.cat([sample["input_ids"] for sample in samples], dim=0)
+                return {"input_ids": ids, "position_ids": torch.arange(ids.shape[1]).expand(ids.shape[0], -1)}
+            """
+        ),
+    )
+
+    def judge(self, site: Site) -> Findings:
+        function = site.function
+        text = "" if function.is_module else site.module.source(function.ast)
+        told = text.replace("attention_mask", "") if _ALL_ONES.match(text) else text
+        if function.is_module or site.in_tests or _BOUNDARIES.search(told):
+            return
+        if site.called.endswith("range"):
+            row, what = counted_row(site), "counts on over all of them"
+            found = row is not None and _POSITIONS.search(row.called)
+        else:
+            row, what = joined_row(site), "comes without position ids"
+            packs = "pack" in function.name.lower() and "unpack" not in function.name.lower() and "pos" not in text
+            found = row is not None and packs and row.has_batch_dim and _TOKENS.search(row.called)
+        if row is not None and found:
+            yield site.finding(
+                f"all of `{row.samples}` are packed into one row, and `{site.text}` {what}: each sample attends to "
+                "those before it, so the loss falls by what leaks, and the model is worse on a sample alone",
+                help="start the position ids anew for each sample (`torch.cat([torch.arange(len(s)) for s in samples])"
+                "`), or hand `cu_seqlens` or a block mask to the attention",
+                certainty=0.8,
+            )
