@@ -14,10 +14,6 @@ _WORD = re.compile(rb"\w+")
 _AS = re.compile(rb"([\w.]+)[ \t]+as[ \t]+(\w+)")
 PATCH = re.compile(rb"^[ \t]*([^\W\d]\w*)(?:\.\w+)+[ \t]*=(?!=)", re.MULTILINE)
 """A line that gives an attribute of a name a value."""
-LIMIT = r"max_?\w{0,20}?(?:len|tok|seq|ctx|context|pos)|limit|cutoff|truncat|block_size|context_len"
-"""What the name of a length limit holds, in capitals or not."""
-CUT = re.compile(rb"\[[\s:.,]*[:-][^#]{0,120}?(?i:%b)" % LIMIT.encode())
-"""What may be a slice up to a length limit, as `facts.cuts` looks for it."""
 _SETATTR = re.compile(rb"\bsetattr\s*\(\s*([^\W\d]\w*)")
 _HANDED_ON = (b"= ", b"=", b"else ", b"or ", b"and ", b"getattr(", b"(", b", ", b"return ")
 _NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))

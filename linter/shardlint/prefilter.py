@@ -11,6 +11,7 @@ from shardlint.facts.rank_vocabulary import WORDS
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from re import Pattern
     from typing import Any
 
     from shardlint.access import Imports
@@ -21,16 +22,18 @@ _LETTERS = frozenset(bytes([code]) for code in range(256) if bytes([code]).isaln
 """Bytes that can be part of an identifier; those above 127 may be, in UTF-8, so they count too."""
 
 
+_COMPILED: dict[str, Pattern[bytes]] = {}
+
+
 class Words:
     """The bytes of one file with the answers already given for it."""
 
-    __slots__ = ("_cuts", "_environment", "_found", "_imports", "_rank", "data")
+    __slots__ = ("_environment", "_found", "_imports", "_rank", "data")
 
     def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None) -> None:
         self.data = data
         self._environment = environment
         self._found: dict[str, bool] = {}
-        self._cuts: bool | None = None
         self._rank: bool | None = None
         self._imports: Imports | None = None
 
@@ -87,13 +90,18 @@ class Words:
         known = self._environment().packages
         return self._imports.patch([package for package in present if known.installed(package)])
 
-    def cuts(self) -> bool:
-        """Whether the file can hold a slice up to a length limit."""
-        if self._cuts is None:
-            from shardlint.access import CUT
+    def matches(self, pattern: str) -> bool:
+        """Whether a regular expression matches somewhere."""
+        key = "/" + pattern
+        answer = self._found.get(key)
+        if answer is None:
+            regex = _COMPILED.get(pattern)
+            if regex is None:
+                import re
 
-            self._cuts = CUT.search(self.data) is not None
-        return self._cuts
+                regex = _COMPILED[pattern] = re.compile(pattern.encode())
+            answer = self._found[key] = regex.search(self.data) is not None
+        return answer
 
     def rank(self) -> bool:
         """Whether the file can hold a rank test."""
@@ -125,6 +133,6 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
         return words.reaches(needs[1], needs[2])
     if kind == "patch":
         return words.patches(needs[1])
-    if kind == "cut":
-        return words.cuts()
+    if kind == "regex":
+        return words.matches(needs[1])
     return words.rank()

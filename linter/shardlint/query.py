@@ -13,7 +13,7 @@ from shardlint.facts.effects import Effects
 Needs = tuple[object, ...]
 """A condition on a file: ("word", identifier), ("text", t), ("rank",), ("pinned", package, bound), ("reach", package,
 members) for a member taken from the package under some name, ("patch", packages) for an attribute of one of them that
-is given a value, ("cut",) for a slice up to a length limit, or ("all" | "any", needs, ...)."""
+is given a value, ("regex", pattern), or ("all" | "any", needs, ...)."""
 
 RANK = "rank"
 """The guard of a `Divergence`: a condition that differs between ranks."""
@@ -41,7 +41,8 @@ class Both(Query):
         self.second = second
 
     def needs(self) -> Needs:
-        return ("all", self.first.needs(), self.second.needs())
+        """Both needs, the one first that costs less to look for."""
+        return ("all", *sorted((self.first.needs(), self.second.needs()), key=_cost))
 
 
 class Either(Query):
@@ -113,10 +114,19 @@ class Given(Query):
         self.spread_into = spread_into
 
     def needs(self) -> Needs:
-        named: Needs = ("any", *(("word", word) for word in sorted(self.keywords)))
+        # An import, a comment or a parameter of that name gives nothing to anybody.
+        spelled = [f"{word}{sign}" for word in sorted(self.keywords) for sign in ("=", " =")]
+        named: Needs = ("any", *(("text", text) for text in spelled))
         if not self.spread_into:
             return named
         return ("any", named, ("all", ("text", self.spread_into + "("), ("text", "**")))
+
+
+LIMIT = r"max_?\w{0,20}?(?:len|tok|seq|ctx|context|pos)|limit|cutoff|truncat|block_size|context_len"
+"""What the name of a length limit holds, in capitals or not."""
+
+CUT = rf"\[[\s:.,]*[:-][^#\]]{{0,120}}?(?i:{LIMIT})"
+"""What may be a slice up to a length limit, as `facts.cuts` looks for it."""
 
 
 class Sliced(Query):
@@ -131,7 +141,7 @@ class Sliced(Query):
 
     def needs(self) -> Needs:
         """No name needs to be spelled where a loop cuts every item."""
-        return ("cut",)
+        return ("regex", CUT)
 
 
 class Compared(Query):
@@ -190,6 +200,16 @@ class Written(Query):
 
     def needs(self) -> Needs:
         return ("any", *(("text", text) for text in self.texts))
+
+
+class Matching(Query):
+    """A condition: the text of the file matches a regular expression somewhere. It must be one for bytes as well."""
+
+    def __init__(self, pattern: str) -> None:
+        self.pattern = pattern
+
+    def needs(self) -> Needs:
+        return ("regex", self.pattern)
 
 
 class Pinned(Query):
@@ -269,6 +289,13 @@ class PlanEntries(Query):
 
     def needs(self) -> Needs:
         return ("all",)
+
+
+def _cost(needs: Needs) -> int:
+    """About how long it takes to see that a file does not meet something, in searches of its text."""
+    if needs[0] in ("any", "all"):
+        return sum(_cost(part) for part in needs[1:] if isinstance(part, tuple))
+    return {"word": 1, "text": 1, "regex": 4}.get(str(needs[0]), 8)
 
 
 Tree = dict[str, "Tree"]

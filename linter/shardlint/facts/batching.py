@@ -74,9 +74,12 @@ def batchings(site: Site, known: Modalities) -> list[Batching]:
     collators = handed(site, *_COLLATORS)
     if not collators or hands_on(site, *_COLLATORS):
         return []
+    nothing = Origin(None)
+    if not any(one.known for one in collators):
+        return [Batching(one, nothing, nothing, known) for one in collators]
     loads = site.called.endswith("DataLoader")
-    datasets = handed(site, *_DATASETS, position=0 if loads else None) or (Origin(None),)
-    models = handed(site, "model", position=None if loads else 0) or (Origin(None),)
+    datasets = handed(site, *_DATASETS, position=0 if loads else None) or (nothing,)
+    models = handed(site, "model", position=None if loads else 0) or (nothing,)
     known = known.with_settings(site.modality)
     return [Batching(*way, known) for way in product(collators, datasets, models)]
 

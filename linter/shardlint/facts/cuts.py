@@ -6,8 +6,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from shardlint.access import LIMIT
 from shardlint.facts.module import FUNCTIONS, Module, word_of
+from shardlint.query import LIMIT
 
 EVERY = "*"
 """The name of what a loop over the items of a dict cuts."""

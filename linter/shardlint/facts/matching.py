@@ -29,6 +29,7 @@ from shardlint.query import (
     Given,
     InFileWith,
     InFunctionWith,
+    Matching,
     Method,
     Pinned,
     Query,
@@ -273,6 +274,8 @@ def _holds(module: Module, hit: Hit, condition: Query) -> bool:
         return module.environment.may_be_below(condition.package, *condition.below) is not None
     if isinstance(condition, Spelled):
         return _spells(module, condition)
+    if isinstance(condition, Matching):
+        return re.search(condition.pattern, module.text) is not None
     if isinstance(condition, Written):
         return any(text in module.text for text in condition.texts)
     if isinstance(condition, Both):

@@ -7,7 +7,7 @@ import ast
 from shardlint.facts.collators import Collating, collating, is_parameter
 from shardlint.facts.matching import last_part
 from shardlint.facts.names import resolve
-from shardlint.facts.project_modules import Definition
+from shardlint.facts.project_modules import Definition, Untold
 from shardlint.facts.samples import Keys, method, sample_keys
 from shardlint.facts.site import Expression, Site
 from shardlint.facts.value_sources import Source, Unresolved, item_sources, sources
@@ -171,8 +171,11 @@ def hands_on(site: Site, *keywords: str) -> bool:
         called = owner if isinstance(owner, ast.ClassDef) and home.name == "__init__" else home
         modules = given.module.project().modules
         modules.adopt(given.module)
-        calls = modules.calls(Definition(given.module, called)) or []
-        return any(word.arg in keywords for _, call in calls for word in call.keywords)
+        try:
+            calls = modules.calls(Definition(given.module, called))
+            return any(word.arg in keywords for _, call in calls for word in call.keywords)
+        except Untold:
+            return False
     return False
 
 

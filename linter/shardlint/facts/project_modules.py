@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import NamedTuple
 
 from shardlint.facts.matching import last_part
 from shardlint.facts.module import FUNCTIONS, Binding, Module
 from shardlint.facts.names import local_definition, resolve
+from shardlint.facts.path_roles import in_tests
 from shardlint.facts.program import package_name
 
 TYPE_CHECKING = False
@@ -23,6 +23,10 @@ _STEPS = 6
 
 _MOST_CALLERS = 24
 """Files that are searched for the calls of one function; one that more files name is called by too many to tell."""
+
+
+class Untold(Exception):
+    """Some use of a function cannot be told, so its calls are not all known."""
 
 
 class Definition(NamedTuple):
@@ -141,9 +145,9 @@ class ProjectModules:
         """
         if not registry:
             return None
-        name, text = registry.encode(), key.encode()
         found: list[Definition] = []
-        for path in sorted(path for path, data in self._words.files.items() if name in data and text in data):
+        text = key.encode()
+        for path in (path for path in self._words.holding(registry) if text in self._words.text(path)):
             module = self.module(path)
             if module is None:
                 continue
@@ -152,35 +156,34 @@ class ProjectModules:
             found += [Definition(module, node) for node in marked]
         return found[0] if len(found) == 1 else None
 
-    def calls(self, of: Definition) -> list[tuple[Module, ast.Call]] | None:
-        """Every call of a function or class of the project; None where some use of its name cannot be told.
+    def calls(self, of: Definition) -> Iterator[tuple[Module, ast.Call]]:
+        """Every call of a function or class of the project outside of tests, file by file.
 
-        A name that is handed on as a value (`Trainer(data_collator=collate)`) may be called anywhere with anything.
+        Raises Untold where some use of its name cannot be told: one that is handed on as a value
+        (`Trainer(data_collator=collate)`) may be called anywhere with anything.
         """
         node = of.node
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
-            return None
-        word = re.compile(rb"\b" + re.escape(node.name.encode()) + rb"\b")
-        holding = [path for path, data in self._words.files.items() if word.search(data)]
+            raise Untold
+        holding = [path for path in self._words.holding(node.name) if not in_tests(path)]
         if len(holding) > _MOST_CALLERS:
-            return None
-        found: list[tuple[Module, ast.Call]] = []
-        for path in sorted(holding):
+            raise Untold
+        # The shortest files are read first: whoever asks stops at the first call that says nothing.
+        for path in sorted(holding, key=lambda path: len(self._words.text(path))):
             module = self.module(path)
             if module is None:
-                return None
+                raise Untold
             for use in _uses(module, node.name):
                 meant = resolve(module, use).names
                 if not meant:
-                    return None
+                    raise Untold
                 if not any(self._means(one, module, of) for one in meant):
                     continue
                 call = module.parent(use)
                 if isinstance(call, ast.Call) and call.func is use and len(meant) == 1:
-                    found.append((module, call))
+                    yield module, call
                 elif not _is_base(module, use):
-                    return None
-        return found
+                    raise Untold
 
     def _means(self, name: str, module: Module, wanted: Definition) -> bool:
         found = self.definition(name, module)
@@ -235,4 +238,4 @@ def _is_base(module: Module, use: ast.expr) -> bool:
     return isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "isinstance"
 
 
-__all__ = ["Definition", "ProjectModules"]
+__all__ = ["Definition", "ProjectModules", "Untold"]

@@ -25,6 +25,7 @@ class ProjectWords:
         self._read = read
         self._texts: dict[str, bytes] = {}
         self._counts: dict[str, int] = {}
+        self._holding: dict[str, list[str]] = {}
 
     def text(self, path: str) -> bytes:
         """The content of one Python file; empty when the project has none there, or it cannot be read."""
@@ -46,6 +47,15 @@ class ProjectWords:
         from shardlint.facts.project_modules import ProjectModules
 
         return ProjectModules(self)
+
+    def holding(self, word: str) -> list[str]:
+        """The files that spell an identifier, sorted."""
+        if word not in self._holding:
+            text, regex = word.encode(), re.compile(rb"\b" + re.escape(word.encode()) + rb"\b")
+            # The plain search is ten times as fast, and most files have no such text at all.
+            found = [path for path, data in self.files.items() if text in data and regex.search(data)]
+            self._holding[word] = found
+        return self._holding[word]
 
     def reads(self, name: str) -> int:
         """How often `.name` is read, or `"name"` written as a text, in all files together."""

@@ -7,12 +7,13 @@ an import, a definition, a literal. All sources of a value are found, or none: w
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from shardlint.facts.matching import last_part
 from shardlint.facts.module import FUNCTIONS, Binding, FunctionNode, Module
 from shardlint.facts.names import bindings_at, resolve, self_class, self_values
-from shardlint.facts.project_modules import Definition, ProjectModules
+from shardlint.facts.project_modules import Definition, ProjectModules, Untold
 
 _DEPTH = 24
 """Steps from a value to its source; a longer way is not followed."""
@@ -54,6 +55,10 @@ class Frame(NamedTuple):
     call: ast.Call
     caller: Module
     outer: Frame | None
+
+
+Calling = tuple[Module, ast.Call, Frame | None]
+"""A call, in its file, on its own way."""
 
 
 class Source(NamedTuple):
@@ -309,19 +314,29 @@ class _Search:
         fields = _fields(owner)
         # A base may have fields of its own, which come first.
         position = fields.index(node.attr) if not owner.bases else None
-        made = [(frame.caller, frame.call, frame.outer)] if frame is not None and frame.function is owner else []
-        if not made:
-            calls = self.modules.calls(Definition(module, owner))
-            made = [(caller, call, None) for caller, call in calls or ()]
+        if frame is not None and frame.function is owner:
+            made: Iterable[Calling] = [(frame.caller, frame.call, frame.outer)]
+        else:
+            made = self._calls(Definition(module, owner), module, node)
         found: list[Source] = []
         for caller, call, outer in made:
             given = argument(call, node.attr, position)
             if given is None:
                 raise Unresolved(caller, call)
             found += self.of(Source(caller, given, outer), depth + 1)
-        if not found:
-            raise Unresolved(module, node)
         return found
+
+    def _calls(self, of: Definition, module: Module, node: ast.expr) -> Iterator[Calling]:
+        """Every call of a function or class, at least one. Raises Unresolved where they are not all known."""
+        none = True
+        try:
+            for caller, call in self.modules.calls(of):
+                none = False
+                yield caller, call, None
+        except Untold:
+            raise Unresolved(module, node) from None
+        if none:
+            raise Unresolved(module, node)
 
     def _of_bases(self, module: Module, owner: ast.ClassDef, attribute: str) -> list[Source]:
         """What the bases of a class in other files give an attribute."""
@@ -348,13 +363,9 @@ class _Search:
             called = owner
         elif function.decorator_list:
             raise Unresolved(module, node)
-        calls = self.modules.calls(Definition(module, called))
-        if not calls:
-            raise Unresolved(module, node)
         found: list[Source] = []
-        for caller, call in calls:
-            self.modules.adopt(caller)
-            found += self._given(value, node, function, (caller, call, None), depth)
+        for made in self._calls(Definition(module, called), module, node):
+            found += self._given(value, node, function, made, depth)
         return found
 
     def _given(
@@ -362,7 +373,7 @@ class _Search:
         value: Source,
         node: ast.Name,
         function: FunctionNode,
-        made: tuple[Module, ast.Call, Frame | None],
+        made: Calling,
         depth: int,
     ) -> list[Source]:
         """The sources of the argument that one call gives a parameter, or of the parameter's default."""

@@ -11,6 +11,7 @@ from shardlint.rule import (
     Findings,
     Good,
     LocalRule,
+    Matching,
     Site,
     Spelled,
     counted_row,
@@ -18,11 +19,11 @@ from shardlint.rule import (
     observation,
 )
 
-_COUNTS = Call("torch.arange", "numpy.arange", "builtins.range")
-_JOINS = Call(*(f"torch.{name}" for name in ("cat", "concat", "concatenate", "hstack")))
-_FIRST = [f"{at}{name}{end}" for name in SAMPLES for at in ("(", "self, ") for end in ("):", ") ->", ":", ", ")]
+_COUNTS = Call("torch.arange", "numpy.arange", "builtins.range") & Spelled("position_ids", "positions", "pos =")
+_JOINS = Call("torch.cat", "torch.concat", "torch.hstack") & Spelled("input_ids", "ids =", "tokens", "labels")
 # `(batch, ` is how the comments of most models begin a shape.
-_TAKES_SAMPLES = Spelled("collate(batch, ", "collate_fn(batch, ", *(text for text in _FIRST if text != "(batch, "))
+_FIRST = rf"(?:{'|'.join(SAMPLES)})(?:\)(?::| ->)|:|, )"
+_TAKES_SAMPLES = Matching(rf"collate(?:_fn)?\(batch, |self, {_FIRST}|\((?!batch, ){_FIRST}")
 _POSITIONS = re.compile(r"^pos(ition)?s?(_ids?)?$|position_ids?$")
 _TOKENS = re.compile(r"(input_)?ids$|tokens$", re.IGNORECASE)
 _ALL_ONES = re.compile(r"(?s)(?!.*attention_mask(?:\W{0,2}\[|\.\w+_\()).*attention_mask\W+(?:\w+\.)?ones")
@@ -55,9 +56,7 @@ class PackingWithoutBoundaries(LocalRule):
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/meta-pytorch/torchtune/issues/875")
-    suspects = (
-        (_COUNTS & Spelled("position_ids", "positions", "position_id", "pos_ids", "pos")) | _JOINS
-    ) & _TAKES_SAMPLES
+    suspects = (_COUNTS | _JOINS) & _TAKES_SAMPLES
     symptoms = (
         r"(?:loss|eval).*(?:lower|drops?|better) (?:with|when) packing",
         r"[Cc]ross[- ](?:sample|document) (?:attention|contamination)",
