@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shardlint.changes.git import same_text
 from shardlint.changes.states import change_set
 
 TYPE_CHECKING = False
@@ -24,6 +25,7 @@ def run_changes(
     staged: bool,
     base: str | None,
     environ: Mapping[str, str],
+    linted: Callable[[str], bytes | None],
 ) -> list[Finding]:
     """The findings of all change rules. A run without changes imports no rule.
 
@@ -32,6 +34,7 @@ def run_changes(
         analysis: makes the analysis, which holds the rules; called only if something changed.
         generated: the settings of that name.
         staged, base, environ: which two states are compared, see `change_set`.
+        linted: the content of a file that a fix would be written to; None if it may not be written.
 
     Raises:
         GitFailed: the states cannot be read.
@@ -40,7 +43,17 @@ def run_changes(
     concerned = [row for row in rows if any(_concerns(row, file, changes, generated) for file in changes.changes)]
     if not concerned:
         return []
-    return judge_changes(concerned, analysis(), changes, generated)
+    findings = judge_changes(concerned, analysis(), changes, generated)
+    return [finding if _writable(finding, changes, linted) else finding.replace(fix=None) for finding in findings]
+
+
+def _writable(finding: Finding, changes: ChangeSet, linted: Callable[[str], bytes | None]) -> bool:
+    """Whether the file of a fix has the content on disk that its edits were made for, but for line ends."""
+    if finding.fix is None:
+        return True
+    path = finding.fix.path or finding.path
+    wanted, present = changes.read_after(path), linted(path)
+    return wanted is not None and present is not None and same_text(wanted, present)
 
 
 def _concerns(row: Row, file: FileChange, changes: ChangeSet, generated: Sequence[Declared]) -> bool:

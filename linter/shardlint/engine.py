@@ -180,7 +180,16 @@ class _Run:
         from shardlint.change_run import run_changes
 
         generated = self.session.settings.generated
-        return run_changes(rows, git, self._analysis, generated, request.staged, request.base, request.environ)
+        return run_changes(
+            rows, git, self._analysis, generated, request.staged, request.base, request.environ, self._linted
+        )
+
+    def _linted(self, path: str) -> bytes | None:
+        """The content of a file of the project as this run judges it; None if it has none."""
+        try:
+            return self.project.read(path) if path in self.project.files else None
+        except OSError:
+            return None
 
     def _count(self) -> None:
         outcome, project, results = self.outcome, self.project, self.results
@@ -196,10 +205,9 @@ class _Run:
                 outcome.configs += 1
             elif kind != "shell" and self.request.paths and path.rpartition("/")[2] not in (OWN_FILE, SHARED_FILE):
                 outcome.not_recognised.append(path)
-            if record.generated:
-                outcome.generated.add(path)
             outcome.not_judged += [(path, *place) for place in record.not_judged]
         outcome.not_recognised.sort()
+        outcome.generated = {path for path, record in results.records.items() if record.generated}
         if self.request.edits:
             outcome.hashes = {path: record.content for path, record in results.records.items()}
         nodes = sys.modules.get("shardlint.syntax.nodes")

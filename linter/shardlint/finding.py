@@ -91,18 +91,25 @@ class TextEdit(_Frozen):
 
 
 class Fix(_Frozen):
-    """Edits of the finding's own file. `edits` is None while they have not been asked for (they need a syntax tree)."""
+    """Edits of one file: of `path`, or of the finding's own where that is None.
 
-    __slots__ = ("edits", "reason", "safe")
+    `edits` is None while they have not been asked for (they need a syntax tree).
+    """
+
+    __slots__ = ("edits", "path", "reason", "safe")
     safe: bool
     reason: str
     edits: tuple[TextEdit, ...] | None
+    path: str | None
 
-    def __init__(self, safe: bool, reason: str = "", edits: tuple[TextEdit, ...] | None = None) -> None:
+    def __init__(
+        self, safe: bool, reason: str = "", edits: tuple[TextEdit, ...] | None = None, path: str | None = None
+    ) -> None:
         put = object.__setattr__
         put(self, "safe", safe)
         put(self, "reason", reason)
         put(self, "edits", edits)
+        put(self, "path", path)
 
 
 class Evidence(_Frozen):
@@ -211,7 +218,7 @@ def pack(finding: Finding) -> tuple[Any, ...]:
         edits = None
         if fix.edits is not None:
             edits = tuple((_pack_span(edit.span), edit.text) for edit in fix.edits)
-        packed_fix = (fix.safe, fix.reason, edits)
+        packed_fix = (fix.safe, fix.reason, edits, fix.path)
     return (
         finding.path,
         _pack_span(span),
@@ -235,10 +242,10 @@ def unpack(packed: tuple[Any, ...]) -> Finding:
     path, span, rule, family, severity, confidence, evidence, message, help, key, related, fix, url, print_ = packed
     unpacked_fix = None
     if fix is not None:
-        safe, reason, edits = fix
+        safe, reason, edits, in_path = fix
         if edits is not None:
             edits = tuple(TextEdit(Span(*where), text) for where, text in edits)
-        unpacked_fix = Fix(safe, reason, edits)
+        unpacked_fix = Fix(safe, reason, edits, in_path)
     return Finding(
         path=path,
         span=Span(*span),

@@ -163,7 +163,8 @@ def _misspelt(rule: type[Rule], kind: type[Rule]) -> str | None:
             return f"{rule.__name__}.{name} is no part of a rule ({hint}); give helpers a leading underscore"
     if "judge" not in vars(rule):
         return f"{rule.__name__} has no `judge`"
-    if ("fix" in vars(rule)) != (rule.fixes is not None):
+    # A change rule hands its edits over with the finding.
+    if kind is not ChangeRule and ("fix" in vars(rule)) != (rule.fixes is not None):
         return f"{rule.__name__} needs both `fix` and `fixes = safe(...)` or `unsafe(...)`, or neither"
     return None
 

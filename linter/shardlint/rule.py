@@ -187,7 +187,7 @@ class ConfigRule(Rule):
 
 
 class ChangeRule(Rule):
-    """Judges one changed file in its two states."""
+    """Judges one changed file in its two states. A finding takes its fix along: `change.finding(..., edit=edit)`."""
 
     kind = "change"
 

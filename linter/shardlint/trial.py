@@ -106,6 +106,7 @@ def _fix_problems(example: Example, findings: list[Finding]) -> list[str]:
     (path, text), *others = example.files.items()
     if others:
         return ["an example with `fixed` must be a single file"]
-    edits = [edit for finding in findings if finding.fix is not None for edit in finding.fix.edits or ()]
+    fixes = [finding.fix for finding in findings if finding.fix is not None and finding.fix.path in (None, path)]
+    edits = [edit for fix in fixes for edit in fix.edits or ()]
     after = apply_edits(text, edits)
     return [] if after == example.fixed else [f"the fix makes of {path}:\n{after}"]

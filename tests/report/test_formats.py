@@ -88,6 +88,12 @@ def test_the_schema_is_one_and_describes_what_is_written() -> None:
     assert [one["fix"] for one in written[1:]] == [None, {"safe": True, "edits": None}]
 
 
+def test_a_fix_in_another_file_names_it() -> None:
+    written = json.loads(render_json([finding(fix=Fix(False, "why", (), "load.py"))]))
+    validate(written, SCHEMA, Draft202012Validator)
+    assert written[0]["fix"] == {"safe": False, "reason": "why", "path": "load.py", "edits": []}
+
+
 def test_no_findings_are_an_empty_array() -> None:
     assert json.loads(render_json([])) == []
 

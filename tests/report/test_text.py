@@ -252,6 +252,13 @@ def test_a_fix_without_help_is_marked() -> None:
     assert "  (fixable)" in rendered(finding(fix=Fix(True)), None)
 
 
+def test_a_fix_in_another_file_is_marked_with_its_path() -> None:
+    assert "  (fixable in load.py)" in rendered(finding(fix=Fix(True, path="load.py")), None)
+    assert "  (fixable with --unsafe-fixes in load.py: why)" in rendered(
+        finding(fix=Fix(False, "why", None, "load.py")), None
+    )
+
+
 def test_code_in_a_help_text_keeps_its_lines_and_indentation() -> None:
     rows = rendered(finding(help="write\n  if x:\n      y()"), None)
     assert rows[2:5] == ["  help: write", "          if x:", "              y()"]

@@ -124,9 +124,7 @@ class _Mappings:
         found: list[tuple[bool, int, str]] = []
         for other in listed:
             if other != path and not in_tests(other) and not other.startswith(foreign):
-                name = other.rpartition("/")[2]
-                likely = any(word in name for word in _MAPPING_NAMES)
-                found.append((not likely, -_shared_folders(other, path), other))
+                found.append((not named_after_mappings(other), -_shared_folders(other, path), other))
         return [other for _, _, other in sorted(found)[:_SEARCHED]]
 
     def handle(self, old: str, new: str) -> bool:
@@ -144,6 +142,12 @@ class _Mappings:
             if tree is not None and handles_rename(tree, old, new):
                 return True
         return False
+
+
+def named_after_mappings(path: str) -> bool:
+    """Whether a file is named after what maps or loads keys."""
+    name = path.rpartition("/")[2]
+    return any(word in name for word in _MAPPING_NAMES)
 
 
 def _near(content: bytes, one: bytes, other: bytes) -> bool:

@@ -11,12 +11,14 @@ from shardlint.changes.outputs import StaleOutput, orphans, stale_outputs
 from shardlint.changes.stale_patterns import StalePattern, stale_patterns
 from shardlint.changes.states import ChangeSet, FileChange
 from shardlint.facts.path_roles import in_tests
-from shardlint.finding import Finding, Related, Span
+from shardlint.finding import Finding, Fix, Related, Span
 from shardlint.voice import Voice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from shardlint.changes.rename_entry import RenameEntries
     from shardlint.facts.key_changes import KeyChange
+    from shardlint.syntax.edit import Edit
 
 
 class Change:
@@ -28,6 +30,8 @@ class Change:
         self.voice = voice
         self._declared = declared
         self._generated: tuple[GeneratedFile | None] | None = None
+        self._renames: tuple[KeyChange, ...] | None = None
+        self._entries: RenameEntries | None = None
 
     @property
     def path(self) -> str:
@@ -80,7 +84,20 @@ class Change:
 
     def key_renames(self) -> Sequence[KeyChange]:
         """The state dict keys that the change renames, without any code in sight that maps the old ones."""
-        return tuple(key_renames(self.file, self.changes))
+        if self._renames is None:
+            self._renames = tuple(key_renames(self.file, self.changes))
+        return self._renames
+
+    def rename_entry(self, renamed: KeyChange) -> Edit | None:
+        """The edit that adds one of `key_renames` to the table of renames that the model already has.
+
+        None where there is none, or where its place, its form or its direction is not certain.
+        """
+        if self._entries is None:
+            from shardlint.changes.rename_entry import RenameEntries
+
+            self._entries = RenameEntries(self.file, self.key_renames(), self.changes, self._declared)
+        return self._entries.edit(renamed)
 
     def key_reshapes(self) -> Sequence[KeyChange]:
         """The state dict keys whose tensors the change gives another shape, without a conversion that names them."""
@@ -109,6 +126,7 @@ class Change:
         scope: str = "",
         certainty: float = 1.0,
         path: str | None = None,
+        edit: Edit | None = None,
     ) -> Finding:
         """A finding in the later state of the file, or of `path`: from `column` to the end of `line`.
 
@@ -116,11 +134,12 @@ class Change:
             related: other places that explain it: path, line and words.
             scope: the class or function around it, which names the finding across edits.
             certainty: of the match: 1.0 read off the files, 0.8 inferred, 0.6 by name only.
+            edit: the fix, where the rule has one for this finding; its `fixes` says whether it is safe.
         """
         content = self.after if path is None else _text(self.changes.read_after(path))
         lines = (content or "").split("\n")
         text = lines[line - 1] if line <= len(lines) else ""
-        return self.voice.finding(
+        found = self.voice.finding(
             path or self.path,
             Span(line, column, line, max(len(text), column) + 1),
             message,
@@ -129,7 +148,11 @@ class Change:
             certainty=certainty,
             scope=scope,
             line=text,
+            fixable=edit is not None,
         )
+        if edit is None or found.fix is None:
+            return found
+        return found.replace(fix=Fix(found.fix.safe, found.fix.reason, tuple(edit.edits), edit.path))
 
 
 def _text(data: bytes | None) -> str | None:

@@ -178,6 +178,7 @@ class ChangeSet:
         self.after_name = after_name
         self._git = git
         self._origin = origin
+        self._changed: frozenset[str] = frozenset()
         self._marked: Mapping[str, bool] | None = None
         self._classes: dict[bool, LinkedClasses] = {}
         self._release: tuple[Revision | None] | None = None
@@ -214,11 +215,14 @@ class ChangeSet:
         return self._release[0]
 
     def marked_generated(self, path: str) -> bool | None:
-        """Whether ``.gitattributes`` calls a changed file ``linguist-generated``; None where it says nothing."""
+        """Whether ``.gitattributes`` calls a file ``linguist-generated``; None where it says nothing."""
         if self._git is None:
             return None
         if self._marked is None:
-            self._marked = self._git.generated([change.path for change in self.changes])
+            self._changed = frozenset(change.path for change in self.changes)
+            self._marked = self._git.generated(self._changed)
+        if path not in self._changed:
+            return self._git.generated([path]).get(path)
         return self._marked.get(path)
 
     def restores(self, path: str) -> bool:

@@ -26,13 +26,14 @@ class Fixed:
 def apply_fixes(session: Session, outcome: Outcome, findings: list[Finding], parsed: Parsed) -> Fixed:
     """Write the fixes of `findings`, or under `--diff` only show them: safe ones, and unsafe ones if asked for.
 
-    A file that may not be changed keeps its findings, and the note says why.
+    A file that may not be changed keeps its findings, and the note says why. The edits of a finding lie in one file,
+    its own or another, so they are made together or not at all.
     """
     by_path: dict[str, list[Fix]] = {}
     for finding in findings:
         fix = finding.fix
         if fix is not None and fix.edits and (fix.safe or parsed.flag("unsafe-fixes")):
-            by_path.setdefault(finding.path, []).append(fix)
+            by_path.setdefault(fix.path or finding.path, []).append(fix)
     make = plan_fixes if parsed.flag("diff") else write_fixes
     refuse = _refused(session, outcome, list(by_path), parsed)
     results: list[FixResult] = []
@@ -50,7 +51,11 @@ def apply_fixes(session: Session, outcome: Outcome, findings: list[Finding], par
         return Fixed(remain, diff, "".join(refusals), [])
     written = [result.path for result in changed]
     count = sum(len(result.applied) for result in changed)
-    note = _note(count, written, staged=parsed.flag("staged")) if count else ""
+    note = (
+        _note(count, written, staged=parsed.flag("staged") or _of_index(session, findings, done, parsed))
+        if count
+        else ""
+    )
     return Fixed(remain, diff, note + "".join(refusals), written)
 
 
@@ -64,6 +69,13 @@ def _refused(session: Session, outcome: Outcome, paths: list[str], parsed: Parse
         unstaged = git.unstaged(paths) if git is not None else set[str]()
         refuse.update(dict.fromkeys(unstaged, "it has changes that are not staged: stage or stash them first"))
     return refuse
+
+
+def _of_index(session: Session, findings: list[Finding], done: set[int], parsed: Parsed) -> bool:
+    """Whether one of the fixed findings speaks of the index, where a fix is seen only once it is staged."""
+    changes = {row["name"] for row in session.rows if row["kind"] == "change"}
+    fixed = any(id(finding.fix) in done and finding.rule in changes for finding in findings)
+    return fixed and parsed.one("base") is None
 
 
 def _note(count: int, written: list[str], *, staged: bool) -> str:

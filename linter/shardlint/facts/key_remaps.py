@@ -22,6 +22,11 @@ _RENAMERS = ("WeightRenaming", "WeightConverter", "PrefixChange")
 _REGEX_CALLS = ("sub", "subn", "compile", "match", "fullmatch", "search")
 
 
+def maps_keys(name: str) -> bool:
+    """Whether a function or table of that name maps keys."""
+    return bool(name) and _MAPS_KEYS.search(name) is not None
+
+
 def remaps(tree: ast.Module) -> set[str]:
     """All strings that the file's remap code mentions, in whichever direction it maps."""
     return {string for group in _evidence(tree) for string in group}
@@ -92,8 +97,7 @@ def _group(node: ast.AST) -> set[str]:
 
 
 def _is_table(target: ast.expr) -> bool:
-    name = dotted(target).rpartition(".")[2]
-    return bool(name) and _MAPS_KEYS.search(name) is not None
+    return maps_keys(dotted(target).rpartition(".")[2])
 
 
 def _registers_hook(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:

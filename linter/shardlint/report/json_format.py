@@ -46,7 +46,8 @@ def _related(place: Related) -> dict[str, Any]:
 def _fix(fix: Fix) -> dict[str, Any]:
     edits = None if fix.edits is None else [_edit(edit) for edit in fix.edits]
     reason = {"reason": fix.reason} if fix.reason else {}
-    return {"safe": fix.safe, **reason, "edits": edits}
+    path = {} if fix.path is None else {"path": fix.path}
+    return {"safe": fix.safe, **reason, **path, "edits": edits}
 
 
 def _edit(edit: TextEdit) -> dict[str, Any]:

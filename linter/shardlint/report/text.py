@@ -120,10 +120,11 @@ class _Page:
 
 
 def _fix_mark(fix: Fix) -> str:
+    place = f" in {escaped(fix.path)}" if fix.path else ""
     if fix.safe:
-        return "(fixable)"
+        return f"(fixable{place})"
     reason = ": " + escaped(" ".join(fix.reason.split())) if fix.reason else ""
-    return f"(fixable with --unsafe-fixes{reason})"
+    return f"(fixable with --unsafe-fixes{place}{reason})"
 
 
 def wrapped(text: str, indentation: str) -> list[str]:

@@ -15,10 +15,15 @@ if TYPE_CHECKING:
 
 
 class Edit:
-    """Collects the text edits of one fix, all in the finding's own file."""
+    """Collects the text edits of one fix, all in one file: in `path`, or in the finding's own where that is None."""
 
-    def __init__(self) -> None:
+    def __init__(self, path: str | None = None) -> None:
+        self.path = path
         self.edits: list[TextEdit] = []
+
+    def insert(self, line: int, column: int, text: str) -> None:
+        """Insert `text` before a column (in characters) of a line, both from 1."""
+        self.edits.append(TextEdit(Span(line, column, line, column), text))
 
     def replace(self, place: Expression | Scalar, text: str) -> None:
         """Replace an expression, or a scalar of a document, by `text`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shardlint.rule import Bad, ChangedFiles, ChangeRule, Findings, Good, research
+from shardlint.rule import Bad, ChangedFiles, ChangeRule, Findings, Good, research, unsafe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,8 +37,9 @@ class StateKeyRename(ChangeRule):
     be loaded at all.
 
     Use instead
-    Keep the name, or map the old key when a checkpoint is loaded: `_load_from_state_dict` or a load hook of the
-    module, `_checkpoint_conversion_mapping` in transformers, a table of renames in the code that loads.
+    Keep the name, or map the old key when a checkpoint is loaded: in `_load_from_state_dict` or a load hook, in
+    `_checkpoint_conversion_mapping`, in a table of renames. The fix adds the entry where the model has one such table
+    whose entries show how the keys of this class are spelt.
 
     Known limits
     Only classes that both states of a file have under one name, and changes that the text of the file proves: a key
@@ -47,8 +48,8 @@ class StateKeyRename(ChangeRule):
     others of the package; one that lies elsewhere or is built at run time is not seen, and one that maps the same names
     of another model counts. Of a shape the arguments are compared: two that hold the same number at run time are taken
     for different. Where `shardlint keys lock` recorded the keys of a release, renames are counted from there, and
-    classes that are not in the record are left out; elsewhere it is not known whether any checkpoint with the old names
-    is still needed. Tests and generated files are left out.
+    classes that are not in the record are left out; elsewhere, classes that are newer than the last tag with a version
+    number are. Tests and generated files are left out.
     """
 
     severity = "warning"
@@ -57,6 +58,7 @@ class StateKeyRename(ChangeRule):
         "https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict"
     )
     suspects = ChangedFiles(".py")
+    fixes = unsafe("review the entry: the code that loads has to apply this table to old checkpoints")
     symptoms = (
         r"Missing key\(s\) in state_dict",
         r"Unexpected key\(s\) in state_dict",
@@ -85,10 +87,7 @@ class StateKeyRename(ChangeRule):
         Good(before=_model("wq"), after={**_model("q_proj"), "loader.py": 'RENAMES = {"wq": "q_proj"}\n'}),
         Good(before=_model("wq"), after=_model("wq", name="SelfAttention")),
         Good(before=_model("drop", made="nn.Dropout"), after=_model("dropout", made="nn.Dropout")),
-        Good(
-            before={"tests/test_a.py": _model("a")["model.py"]},
-            after={"tests/test_a.py": _model("b")["model.py"]},
-        ),
+        Good(before={"tests/a.py": _model("a")["model.py"]}, after={"tests/a.py": _model("b")["model.py"]}),
         Good(before=_model("wq"), after={"model.py": _model("wq")["model.py"].replace("self.wq(x)", "self.wq(x + 1)")}),
         Good(
             before=_model("wq"),
@@ -112,6 +111,7 @@ class StateKeyRename(ChangeRule):
                 column=one.column,
                 scope=owner,
                 certainty=1.0 if one.sure else 0.6,
+                edit=change.rename_entry(one),
             )
         for one in change.key_reshapes():
             owner = one.before.owner or one.class_name
