@@ -186,7 +186,8 @@ class Spelled(Query):
     """
 
     def __init__(self, *words: str) -> None:
-        self.words = words
+        # A pack may give a set: the order in which it comes would change the digest of the rules from run to run.
+        self.words = tuple(sorted(set(words)))
 
     def needs(self) -> Needs:
         return ("any", *(("word" if word.isidentifier() else "text", word) for word in self.words))

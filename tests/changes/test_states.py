@@ -324,3 +324,20 @@ def test_a_run_without_a_change_costs_one_process(repo: Repository, monkeypatch:
     commands.clear()
     assert len(change_set(git, staged=True, base=None, environ={}).changes) == 1
     assert commands == ["diff-index", "cat-file", "cat-file"]
+
+
+def test_a_conflict_outside_of_the_folder_does_not_stop_a_run_in_it(repo: Repository) -> None:
+    repo.commit(a__py="a = 1\n")
+    (repo.root / "sub").mkdir()
+    repo.write("sub/b.py", "b = 1\n")
+    repo.commit()
+    repo("checkout", "--quiet", "-b", "other")
+    repo.commit(a__py="a = 2\n")
+    repo("checkout", "--quiet", "main")
+    repo.commit(a__py="a = 3\n")
+    subprocess.run(("git", "merge", "other"), cwd=repo.root, capture_output=True, check=False)
+    repo.write("sub/b.py", "b = 2\n")
+    repo("add", "sub")
+    git = Git.at(str(repo.root / "sub"))
+    assert git is not None
+    assert words(change_set(git, staged=True, base=None, environ={})) == ["<modified b.py>"]

@@ -48,7 +48,7 @@ _HARDENED = (
     "--no-pager",
     "--literal-pathspecs",
 )
-_DIFF = ("--raw", "-z", "--no-abbrev", "--relative", "--ignore-submodules=all", "--no-ext-diff", "--no-textconv")
+_DIFF = ("--raw", "-z", "--no-abbrev", "--ignore-submodules=all", "--no-ext-diff", "--no-textconv")
 _RENAMES = ("-M", "-l2000")
 
 _SET = {"GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_ALLOW_PROTOCOL": "none", "LC_ALL": "C"}
@@ -237,12 +237,24 @@ class Git:
         return _text(self.run("hash-object", "-t", "tree", "--stdin")).strip()
 
     def staged_changes(self, tree: str) -> bytes:
-        """What the index changes in a tree, renames found, in git's raw format (see `states`)."""
-        return self.run("diff-index", "--cached", *_DIFF, *_RENAMES, _plain(tree), "--")
+        """What the index changes in a tree below the root, renames found, in git's raw format (see `states`).
+
+        Paths begin at the top: with ``--relative``, git 2.39 crashes on a conflict outside of the folder.
+        """
+        return self.run("diff-index", "--cached", *_DIFF, *_RENAMES, _plain(tree), "--", *self._below)
 
     def changes_between(self, one: str, other: str) -> bytes:
-        """What one revision changes in another, renames found, in git's raw format (see `states`)."""
-        return self.run("diff-tree", "-r", *_DIFF, *_RENAMES, _plain(one), _plain(other), "--")
+        """What one revision changes in another below the root, renames found, in git's raw format (see `states`)."""
+        return self.run("diff-tree", "-r", *_DIFF, *_RENAMES, _plain(one), _plain(other), "--", *self._below)
+
+    @property
+    def prefix(self) -> str:
+        """The path of the root from the top, with a slash; empty where they are the same."""
+        return "" if self.root == self.top else os.path.relpath(self.root, self.top).replace(os.sep, "/") + "/"
+
+    @property
+    def _below(self) -> tuple[str, ...]:
+        return (".",) if self.prefix else ()
 
     def attribute(self, name: str, paths: Collection[str]) -> dict[str, str]:
         """Values of an attribute of ``.gitattributes``, of those `paths` that have one; a bare name gives ``set``."""

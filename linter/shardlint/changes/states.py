@@ -256,7 +256,7 @@ def change_set(git: Git, *, staged: bool, base: str | None, environ: Mapping[str
         return _to_index(git, start, name) if staged else _to_working_tree(git, start, name)
     if first and second and not staged:
         start, end = git.merge_base(first, second), git.commit(second)
-        records, _ = _records(git.changes_between(start, end))
+        records, _ = _records(git.changes_between(start, end), git.prefix)
         name = f"the merge base of {first} and {second} ({start[:10]})"
         return _assemble(git, records, (Revision(git, start), Revision(git, end)), (name, second), start)
     try:
@@ -291,7 +291,7 @@ class _Record:
 
 
 def _to_index(git: Git, tree: str, name: str, has_history: bool = True) -> ChangeSet:
-    records, _ = _records(git.staged_changes(tree))
+    records, _ = _records(git.staged_changes(tree), git.prefix)
     states = (Revision(git, tree), Revision(git, INDEX))
     origin = tree if has_history else None
     return _assemble(git, records, states, (name, "the index"), origin, _taken_over(git) if records else None)
@@ -299,25 +299,26 @@ def _to_index(git: Git, tree: str, name: str, has_history: bool = True) -> Chang
 
 def _to_working_tree(git: Git, tree: str, name: str) -> ChangeSet:
     after = WorkingTree(git)
-    records, conflicts = _records(git.staged_changes(tree))
+    records, conflicts = _records(git.staged_changes(tree), git.prefix)
     differing = _unstaged(git, after)
     differing.update((path, after.read(path)) for path in (*conflicts, *git.untracked()))
     records = _on_disk(records, differing, git.tree_blobs(tree, differing))
     return _assemble(git, records, (Revision(git, tree), after), (name, "the working tree"), tree)
 
 
-def _records(raw: bytes) -> tuple[list[_Record], list[str]]:
+def _records(raw: bytes, prefix: str) -> tuple[list[_Record], list[str]]:
     """Parse git's raw format: ``:mode mode blob blob status``, path and, after a rename, new path, each zero-ended.
 
-    The second result are the files with a conflict: the index has no one content of them.
+    The second result are the files with a conflict: the index has no one content of them. All paths begin with
+    `prefix`, which is taken off.
     """
     fields = iter(os.fsdecode(raw).split("\0")[:-1])
     found: list[_Record] = []
     conflicts: list[str] = []
     for meta in fields:
         old_mode, new_mode, old, new, status = meta[1:].split(" ")
-        old_path = next(fields)
-        path = next(fields) if status[0] in "RC" else old_path
+        old_path = next(fields).removeprefix(prefix)
+        path = next(fields).removeprefix(prefix) if status[0] in "RC" else old_path
         if status[0] == "U":
             conflicts.append(path)
             continue
