@@ -7,8 +7,12 @@ through `facts.matching`, where it matches. Queries are combined with `&` (a con
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from shardlint.facts.effects import Effects
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 Needs = tuple[object, ...]
 """A condition on a file: ("word", identifier), ("text", t), ("rank",), ("pinned", package, bound), ("reach", package,
@@ -295,8 +299,12 @@ class PlanEntries(Query):
 def _cost(needs: Needs) -> int:
     """About how long it takes to see that a file does not meet something, in searches of its text."""
     if needs[0] in ("any", "all"):
-        return sum(_cost(part) for part in needs[1:] if isinstance(part, tuple))
+        return sum(_cost(part) for part in needs[1:] if _is_needs(part))
     return {"word": 1, "text": 1, "regex": 4}.get(str(needs[0]), 8)
+
+
+def _is_needs(part: object) -> TypeGuard[Needs]:
+    return isinstance(part, tuple)
 
 
 Tree = dict[str, "Tree"]
