@@ -41,6 +41,18 @@ reason = "read by another tool"
 "mylib.comm.sync" = {group = "pg"}
 "mylib.comm.wait" = {}
 
+[[plan]]
+name = "moe"
+model = {factory = "train.model:build", kwargs = {layers = 2}}
+plan = "veomni"
+mesh = {ep = 8, ep_fsdp = 4}
+world = 32
+fsdp = {wrap = ["Block"], dim = {experts = 1}, ignore = ["*.experts"]}
+wrappers = ["base_model.model."]
+expect = {uncovered-ok = ["*.gate.weight"]}
+budget-gib = 80
+python = ".venv/bin/python"
+
 [modality.models]
 OurOmni = "text image audio"
 
@@ -97,6 +109,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "models": {"OurOmni": "text image audio"},
         "collators": {"ourlib.Collator": "latents"},
     }
+    assert [(target["name"], target["mesh"]) for target in settings.plan] == [("moe", {"ep": 8, "ep_fsdp": 4})]
     assert set(schema()["properties"]) == set(parse_toml("shardlint.toml", FULL))
 
 
@@ -235,4 +248,10 @@ def test_a_table_that_is_none_is_an_error(tmp_path: Path) -> None:
 def test_a_file_that_is_not_utf8_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "shardlint.toml").write_bytes(b"# a\n# \xe9\n")
     with pytest.raises(SettingsError, match=r"shardlint\.toml:2: the file is not UTF-8"):
+        load(tmp_path)
+
+
+def test_a_date_in_a_plan_target_is_refused(tmp_path: Path) -> None:
+    own(tmp_path, '[[plan]]\nname = "a"\nmodel = {factory = "m:f", kwargs = {since = 2026-01-01}}\n')
+    with pytest.raises(SettingsError, match="holds a date or a time"):
         load(tmp_path)

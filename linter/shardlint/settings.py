@@ -52,6 +52,7 @@ class Settings:
     suppress: (rule, pattern, regexes, JSON pointer or "", reason).
     collectives: dotted name -> entry of a table of effects: `group`, the position or name of its group argument.
     modality: kind (collators, datasets, models, processors, templates) -> name -> modalities, words in one string.
+    plan: targets of `shardlint plan`, as tables of the file.
     """
 
     __slots__ = (
@@ -69,6 +70,7 @@ class Settings:
         "min_confidence",
         "modality",
         "per_file_ignores",
+        "plan",
         "select",
         "severity",
         "suppress",
@@ -92,6 +94,7 @@ class Settings:
         self.suppress: tuple[tuple[str, str, Regexes, str, str], ...] = ()
         self.collectives: dict[str, dict[str, int | str]] = {}
         self.modality: dict[str, dict[str, str]] = {}
+        self.plan: tuple[dict[str, Any], ...] = ()
 
     def as_plain(self) -> dict[str, Any]:
         """The settings as values that `marshal` takes."""
@@ -383,7 +386,19 @@ def _settings(table: dict[str, Any], path: str) -> Settings:
     )
     settings.collectives = {name: dict(entry) for name, entry in table.get("collectives", {}).items()}
     settings.modality = {kind: dict(entries) for kind, entries in table.get("modality", {}).items()}
+    settings.plan = tuple(_without_dates(entry, path) for entry in table.get("plan", ()))
     return settings
+
+
+def _without_dates(entry: dict[str, Any], path: str) -> dict[str, Any]:
+    """TOML knows dates and times, which neither a model's arguments nor the table that is kept can hold."""
+    import json
+
+    try:
+        plain: dict[str, Any] = json.loads(json.dumps(entry))
+    except TypeError:
+        raise SettingsError(f"{path}: a target of `plan` holds a date or a time: write it as a text") from None
+    return plain
 
 
 def _generated(

@@ -233,6 +233,7 @@ def test_show_settings_prints_a_settings_file_that_says_the_same(lint: Lint) -> 
         '[modality.models]\n"Our.Omni" = "text audio"\n[modality.templates]\nours = "text"\n'
         '[[generated]]\npaths = ["g/*"]\nsources = ["s.py"]\ncommand = "make g"\n'
         '[[suppress]]\nrule = "config"\npath = "a.json"\npointer = "/lr"\nreason = "converted"\n'
+        '[[plan]]\nname = "a"\nmodel = {factory = "m:f", kwargs = {deep = true, "two words" = [1, {x = "y"}]}}\n'
     )
     (lint.project.root / "pyproject.toml").unlink()
     lint.project.write("shardlint.toml", text)

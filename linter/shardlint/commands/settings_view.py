@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Mapping
+from typing import Any
 
 from shardlint.selection import Choice, active_rows
 from shardlint.session import Session
@@ -58,6 +60,8 @@ def _tables(session: Session) -> list[str]:
         lines += _entry("generated", {"paths": patterns, "sources": sources, "command": command})
     for rule, path, _, pointer, reason in settings.suppress:
         lines += _entry("suppress", {"rule": rule, "path": path, "pointer": pointer, "reason": reason})
+    for target in settings.plan:
+        lines += ["", "[[plan]]", *(_pair(key, value) for key, value in target.items())]
     return lines
 
 
@@ -65,16 +69,26 @@ def _entry(name: str, pairs: Mapping[str, str | tuple[str, ...]]) -> list[str]:
     return ["", f"[[{name}]]", *(_pair(key, value) for key, value in pairs.items() if value)]
 
 
-def _pair(key: str, value: str | float | Iterable[str]) -> str:
+def _pair(key: str, value: Any) -> str:
     return f"{key} = {_value(value)}"
 
 
-def _value(value: str | float | Iterable[str]) -> str:
+def _value(value: Any) -> str:
+    """A value of a settings file, as TOML writes it."""
     if isinstance(value, str):
         return _text(value)
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, (int, float)):
         return repr(value)
-    return f"[{', '.join(_text(item) for item in value)}]"
+    if isinstance(value, dict):
+        table: dict[str, Any] = value
+        return f"{{{', '.join(f'{_key(key)} = {_value(item)}' for key, item in table.items())}}}"
+    return f"[{', '.join(_value(item) for item in value)}]"
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _text(key)
 
 
 def _text(text: str) -> str:
