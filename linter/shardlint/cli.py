@@ -100,7 +100,26 @@ KEYS = Command(
     0,
     1,
 )
-COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT, KEYS, GENERATED)}
+PLAN = Command(
+    "plan",
+    "[NAME... | MODULE:FACTORY]",
+    "Judge parallel plans against their models. Runs your code, in a process of its own; loads no weights.",
+    (
+        Option("--plan", ONE, "with MODULE:FACTORY: MODULE:PLAN, veomni, hf-tp or hf-ep", "PLAN"),
+        Option("--mesh", ONE, "axes and sizes: ep=16,fsdp=8", "MESH"),
+        Option("--world", ONE, "how many processes there are", "NUMBER"),
+        Option("--budget-gib", ONE, "what a rank may hold", "NUMBER"),
+        Option("--python", ONE, "the interpreter of the training environment", "FILE"),
+        Option("--timeout", ONE, "seconds for each target (default: 120)", "NUMBER"),
+        Option("--facts-out", ONE, "also write what was learnt of the model", "FILE"),
+        Option("--facts-in", ONE, "judge what --facts-out wrote: no code is run", "FILE"),
+        Option("--output-format", ONE, "text, concise, json or github", "FORMAT", FORMATS),
+        Option("--fail-on", ONE, "the mildest severity that fails the run", "SEVERITY", ("error", "warning", "note")),
+        Option("--no-cache", FLAG, "learn the model anew"),
+        Option("--help", FLAG, "this text"),
+    ),
+)
+COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT, KEYS, GENERATED, PLAN)}
 
 
 def entry() -> None:
@@ -175,6 +194,7 @@ def _dispatch(argv: list[str]) -> int:
         "init": _init,
         "keys": _keys,
         "generated": _generated,
+        "plan": _plan,
     }
     return handlers[parsed.command](parsed)
 
@@ -233,3 +253,10 @@ def _keys(parsed: Parsed) -> int:
     text, code = keys(open_session(os.getcwd(), os.environ), parsed)
     sys.stdout.write(text)
     return code
+
+
+def _plan(parsed: Parsed) -> int:
+    from shardlint.commands.plan import plan
+    from shardlint.session import open_session
+
+    return plan(open_session(os.getcwd(), os.environ), parsed, sys.stdout, sys.stderr, os.environ)

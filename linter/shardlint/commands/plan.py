@@ -1,0 +1,201 @@
+"""`shardlint plan`: parallel plans against the models that they are for. It runs the user's code, and says so."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TextIO
+
+from shardlint.arguments import Parsed
+from shardlint.errors import PlanFailed, UsageError
+from shardlint.filters import Filters
+from shardlint.finding import SEVERITIES, Finding
+from shardlint.loading import make
+from shardlint.plan_run import judge_plan
+from shardlint.record import Record
+from shardlint.report.terminal import escaped
+from shardlint.rule import PlanRule
+from shardlint.runtime.collected import Collected
+from shardlint.runtime.driver import Request, collect
+from shardlint.runtime.facts_cache import collect_cached
+from shardlint.runtime.facts_file import read_facts, write_facts
+from shardlint.runtime.plan_table import plan_table
+from shardlint.runtime.proposals import proposals
+from shardlint.runtime.target import Target, from_settings, is_object, named_target, parse_mesh
+from shardlint.runtime.written import written_plan
+from shardlint.selection import Choice, active_rows
+from shardlint.session import Session
+
+
+def plan(session: Session, parsed: Parsed, out: TextIO, err: TextIO, environ: Mapping[str, str]) -> int:
+    """Run `shardlint plan` and give its exit code: 2 if a target could not be checked, 1 if there are findings.
+
+    Raises UsageError for options that do not go together, PlanError for a target that makes no sense.
+    """
+    targets = _targets(session, parsed)
+    if not targets:
+        out.write(proposals(session.root))
+        return 0
+    run = _Run(session, parsed, out, err, environ)
+    return run.over(targets)
+
+
+def _targets(session: Session, parsed: Parsed) -> list[Target]:
+    """What the command line asks for: targets of the settings, or one that it describes itself."""
+    described = [name for name in parsed.operands if is_object(name)]
+    known = [from_settings(table) for table in session.settings.plan]
+    if described or parsed.one("facts-in") is not None and not parsed.operands and len(known) != 1:
+        if len(parsed.operands) > 1:
+            raise UsageError("name one `package.module:factory`, or targets of the settings, not both")
+        table = {"name": described[0] if described else "facts", "model": described[0] if described else "facts:facts"}
+        made = from_settings({**table, **({"plan": parsed.one("plan")} if parsed.one("plan") else {})})
+        return [_adjusted(made, parsed)]
+    chosen = [named_target(known, name) for name in parsed.operands] or known
+    if parsed.one("plan") is not None:
+        raise UsageError("`--plan` goes with a `package.module:factory`; the plan of a target stands in the settings")
+    return [_adjusted(target, parsed) for target in chosen]
+
+
+def _adjusted(target: Target, parsed: Parsed) -> Target:
+    """A target with what the command line says otherwise."""
+    mesh, world, budget = parsed.one("mesh"), parsed.one("world"), parsed.one("budget-gib")
+    if mesh is not None:
+        target = replace(target, mesh=parse_mesh(mesh))
+        if target.plan is not None and target.plan["kind"] == "apply":
+            target = replace(target, plan={**target.plan, "mesh": target.mesh})
+    if world is not None:
+        target = replace(target, world=int(_number(world, "--world", whole=True)))
+    if budget is not None:
+        target = replace(target, budget=_number(budget, "--budget-gib"))
+    return replace(target, python=parsed.one("python") or target.python)
+
+
+def _number(text: str, option: str, *, whole: bool = False) -> float:
+    try:
+        value = float(int(text)) if whole else float(text)
+    except ValueError:
+        value = 0.0
+    if not 0 < value < 1e12:
+        raise UsageError(f"`{option}` takes a number above 0, not `{text}`")
+    return value
+
+
+class _Run:
+    """One run over some targets."""
+
+    def __init__(
+        self, session: Session, parsed: Parsed, out: TextIO, err: TextIO, environ: Mapping[str, str]
+    ) -> None:
+        self.session, self.parsed, self.out, self.err, self.environ = session, parsed, out, err, environ
+        rows = [row for row in active_rows(session, Choice()) if row["kind"] == "plan"]
+        made = [make(row) for row in rows]
+        self.rules = [rule for rule in made if isinstance(rule, PlanRule)]
+        self.form = parsed.one("output-format") or "text"
+
+    def over(self, targets: Sequence[Target]) -> int:
+        findings: list[Finding] = []
+        failed = 0
+        if len(targets) > 1 and (self.parsed.one("facts-out") or self.parsed.one("facts-in")):
+            raise UsageError("`--facts-out` and `--facts-in` hold one target: name it")
+        for target in targets:
+            try:
+                findings += self._judged(target)
+            except PlanFailed as error:
+                failed += 1
+                self._failed(error)
+        kept = self._kept(findings)
+        self._report(kept)
+        if failed:
+            return 2
+        least = SEVERITIES.index(self.parsed.one("fail-on") or self.session.settings.fail_on)
+        return int(any(SEVERITIES.index(finding.severity) >= least for finding in kept))
+
+    def _judged(self, target: Target) -> list[Finding]:
+        """The findings on one target; its table is printed."""
+        collected = self._collected(target)
+        for warning in collected.warnings:
+            self.err.write(f"{escaped(target.name)}: {escaped(warning)}\n")
+        settings = os.path.relpath(self.session.file, self.session.root) if self.session.file else "command line"
+        written = written_plan(target, collected, settings)
+        if self.form == "text":
+            self.out.write(f"{escaped(target.name)}\n{plan_table(written)}\n")
+        return judge_plan(self.rules, written)
+
+    def _collected(self, target: Target) -> Collected:
+        kept = self.parsed.one("facts-in")
+        if kept is not None:
+            return read_facts(kept)
+        python = self._interpreter(target)
+        request = Request(self.session.root, target.model, target.plan or {"kind": "wrap"})
+        self.err.write(f"{escaped(target.name)}: running your code with {escaped(python)}\n")
+        self.err.flush()
+        timeout = _number(self.parsed.one("timeout") or "120", "--timeout")
+        if self.parsed.flag("no-cache"):
+            collected = collect(request, python=python, timeout=timeout, environ=self.environ)
+        else:
+            collected, _ = collect_cached(request, python=python, timeout=timeout, environ=self.environ)
+        to = self.parsed.one("facts-out")
+        if to is not None:
+            write_facts(collected, to)
+            self.err.write(f"wrote the facts of {escaped(target.name)} to {escaped(to)}\n")
+        return collected
+
+    def _interpreter(self, target: Target) -> str:
+        """The interpreter of the training environment: named, of the active environment, or this one."""
+        if target.python is not None:
+            inside = os.path.join(self.session.root, target.python)
+            return inside if os.path.exists(inside) else target.python
+        active = self.environ.get("VIRTUAL_ENV") or self.environ.get("CONDA_PREFIX")
+        beside = os.path.join(active, "bin", "python") if active else ""
+        return beside if beside and os.path.exists(beside) else sys.executable
+
+    def _failed(self, error: PlanFailed) -> None:
+        self.err.write(f"shardlint: {escaped(str(error))}\n")
+        for frame in error.frames:
+            self.err.write(f"  {escaped(frame)}\n")
+
+    def _kept(self, findings: list[Finding]) -> list[Finding]:
+        """The findings that neither the settings nor a comment at their line hides."""
+        from shardlint.suppress import read_suppressions
+
+        records: dict[str, Record] = {}
+        for path in {finding.path for finding in findings}:
+            source = self._source(path)
+            if source is not None and path.endswith(".py"):
+                records[path] = Record((0, 0, 0), b"", suppressions=read_suppressions("python", source).pack())
+        filters = Filters(self.session.settings, [], self.session.rows, frozenset())
+        least = self.session.settings.min_confidence
+        return sorted(one for one in filters.apply(findings, records, set()) if one.confidence >= least)
+
+    def _report(self, findings: list[Finding]) -> None:
+        if self.form == "json":
+            from shardlint.report.json_format import render_json
+
+            self.out.write(render_json(findings))
+            return
+        if self.form == "github":
+            from shardlint.report.github import render_github
+
+            self.out.write(render_github(findings))
+            return
+        if self.form == "concise":
+            from shardlint.report.concise import render_concise
+
+            self.out.write(render_concise(findings))
+        else:
+            from shardlint.report.text import render_text, wants_colour
+
+            self.out.write(render_text(findings, self._source, colour=wants_colour(self.out, self.environ)))
+        self.out.write(f"{len(findings)} finding{'' if len(findings) == 1 else 's'}\n")
+
+    def _source(self, path: str) -> str | None:
+        from shardlint.errors import UndecodableSource
+        from shardlint.source import decode
+
+        try:
+            with open(os.path.join(self.session.root, path), "rb") as file:
+                return decode(file.read()).text
+        except (OSError, UndecodableSource):
+            return None
