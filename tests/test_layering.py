@@ -136,9 +136,13 @@ def test_compile_makes_trees_only() -> None:
 
 
 def test_modules_are_imported_by_name_only_where_rules_are_loaded() -> None:
-    """Names that come from data must be those of installed packs."""
+    """Names that come from data must be those of installed packs; the child alone imports what the user names."""
     importers = {
-        name_of(path) for path in FILES for name, _ in calls(path) if name.rpartition(".")[2] == "import_module"
+        name_of(path)
+        for path in FILES
+        if path.parent.name != "runner"
+        for name, _ in calls(path)
+        if name.rpartition(".")[2] == "import_module"
     }
     assert importers <= {
         f"linter/shardlint/{module}.py" for module in ("commands/rules", "loading", "registry", "rule", "settings")

@@ -10,6 +10,14 @@
     ├── LockError             the record of generated files is broken
     ├── GeneratorFailed       the command that writes generated files did not do so
     ├── PlanError             model facts, a plan or a mesh cannot be read
+    ├── PlanFailed            the process that runs the user's model did not deliver
+    │   ├── InterpreterFailed     the interpreter cannot be started, or has no torch
+    │   ├── ModelRefused          what was named is not there, or is no model or plan
+    │   ├── ModelRaised           the user's code raised
+    │   ├── ModelExited           the user's code ended the process
+    │   ├── ModelCrashed          a signal ended the process
+    │   ├── ModelTimedOut         the time was up
+    │   └── ModelOutOfMemory      the memory was used up
     ├── FixRefused            an edit cannot be written safely
     └── GitFailed             git is needed for what was asked and did not answer
 
@@ -61,6 +69,51 @@ class GeneratorFailed(ShardlintError):
 
 class PlanError(ShardlintError):
     """Model facts, a parallel plan or a mesh cannot be read: the text says where, and what is allowed."""
+
+
+class PlanFailed(ShardlintError):
+    """The process that imports the user's model did not deliver what was asked.
+
+    Args:
+        sentence: what failed, and why.
+        stage: in which stage: `start`, `import`, `build`, `facts` or `plan`.
+        frames: the user's own part of the traceback, a line each, the innermost last.
+        output: the end of what the process printed.
+    """
+
+    def __init__(self, sentence: str, stage: str, frames: tuple[str, ...] = (), output: str = "") -> None:
+        super().__init__(sentence)
+        self.stage = stage
+        self.frames = frames
+        self.output = output
+
+
+class InterpreterFailed(PlanFailed):
+    """The interpreter cannot be started, or has no torch."""
+
+
+class ModelRefused(PlanFailed):
+    """What was named is not there, or is no model, config or plan."""
+
+
+class ModelRaised(PlanFailed):
+    """The user's code raised."""
+
+
+class ModelExited(PlanFailed):
+    """The user's code ended the process."""
+
+
+class ModelCrashed(PlanFailed):
+    """A signal ended the process."""
+
+
+class ModelTimedOut(PlanFailed):
+    """The process did not end in time."""
+
+
+class ModelOutOfMemory(PlanFailed):
+    """The process used up the memory that it was given."""
 
 
 class FixRefused(ShardlintError):

@@ -18,6 +18,9 @@ from shardlint.errors import PlanError
 VERSION = 1
 """Of the JSON form."""
 
+Setting = bool | int | float | str | list[int] | None
+"""The value of a simple field of a configuration."""
+
 _SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model_facts.schema.json")
 
 BYTES = {
@@ -84,11 +87,13 @@ class Module:
         name: fully qualified, with dots.
         class_name: the name of its class; empty when it is not known.
         same_as: for a further name of a shared module, the first one: the only one that `named_modules()` gives.
+        runs: whether its class has a `forward`; a list of modules has none.
     """
 
     name: str
     class_name: str = ""
     same_as: str | None = None
+    runs: bool = True
 
 
 _Fact = TypeVar("_Fact", Parameter, Module, Buffer)
@@ -99,6 +104,16 @@ class ModelFacts:
 
     Modules that are implied (the root, and what lies above a name) are added without a class.
 
+    Args:
+        config: the simple fields of the model's configuration; those of a part are named `text_config.hidden_size`.
+        styles: the names of the parallel styles that the installed framework registers; empty when they are not known.
+        no_split: the classes in the model's `_no_split_modules`.
+        model_types: every `model_type` that the installed frameworks know; empty when they are not known.
+        class_name: of the model itself; empty when it is not known.
+        tied_keys: what the model declares as tied: a name, or a pattern of names, and the one that it is tied to; None
+            where only the first is declared.
+        packages: the versions of Python and of the frameworks with which the model was built.
+
     Raises PlanError when a name appears twice, or a tied or shared name leads to nothing.
     """
 
@@ -107,9 +122,23 @@ class ModelFacts:
         parameters: Iterable[Parameter] = (),
         modules: Iterable[Module] = (),
         buffers: Iterable[Buffer] = (),
+        config: Mapping[str, Setting] | None = None,
+        styles: Iterable[str] = (),
+        no_split: Iterable[str] = (),
+        model_types: Iterable[str] = (),
+        class_name: str = "",
+        tied_keys: Mapping[str, str | None] | None = None,
+        packages: Mapping[str, str] | None = None,
     ) -> None:
         self.parameters = _unique(parameters, "parameter")
         self.buffers = _unique(buffers, "buffer")
+        self.config: Mapping[str, Setting] = dict(config or {})
+        self.styles = frozenset(styles)
+        self.no_split = tuple(no_split)
+        self.model_types = frozenset(model_types)
+        self.class_name = class_name
+        self.tied_keys: Mapping[str, str | None] = dict(tied_keys or {})
+        self.packages: Mapping[str, str] = dict(packages or {})
         given = _unique(modules, "module")
         for owner in _owners((*self.parameters, *self.buffers, *given)):
             given.setdefault(owner, Module(owner))
@@ -149,6 +178,22 @@ class ModelFacts:
                 found.setdefault(parent_of(module.name), {}).setdefault(identity, module.name)
         return {parent: tuple(children.values()) for parent, children in found.items()}
 
+    def first_name(self, module: str) -> str:
+        """The first name of a module that may be known under several."""
+        return self.modules[module].same_as or module
+
+    def of_class(self, class_name: str) -> tuple[str, ...]:
+        """The first names of the modules of a class, which is given by its name."""
+        return self._classes.get(class_name, ())
+
+    @cached_property
+    def _classes(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for module in self.modules.values():
+            if module.class_name and module.same_as is None:
+                found.setdefault(module.class_name, []).append(module.name)
+        return {class_name: tuple(names) for class_name, names in found.items()}
+
     def own_parameters(self, module: str) -> tuple[Parameter, ...]:
         """The parameters that a module holds itself."""
         return self._own.get(module, ())
@@ -159,6 +204,15 @@ class ModelFacts:
         for parameter in self.parameters.values():
             found.setdefault(parent_of(parameter.name), []).append(parameter)
         return {module: tuple(own) for module, own in found.items()}
+
+    def tensors(self, names: Iterable[str]) -> list[Parameter]:
+        """The parameters among names and those that named modules hold themselves, each tensor once."""
+        found: dict[str, Parameter] = {}
+        for name in names:
+            own = self.parameters.get(name)
+            for parameter in (own,) if own is not None else self.own_parameters(name):
+                found.setdefault(parameter.tied_to or parameter.name, parameter)
+        return list(found.values())
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form: plain values."""
@@ -174,23 +228,34 @@ class ModelFacts:
                 }
                 for p in self.parameters.values()
             ],
-            "modules": [{"name": m.name, "class": m.class_name, "same_as": m.same_as} for m in self.modules.values()],
+            "modules": [
+                {"name": m.name, "class": m.class_name, "same_as": m.same_as, "runs": m.runs}
+                for m in self.modules.values()
+            ],
             "buffers": [
                 {"name": b.name, "shape": list(b.shape), "dtype": b.dtype, "persistent": b.persistent}
                 for b in self.buffers.values()
             ],
+            "config": dict(self.config),
+            "styles": sorted(self.styles),
+            "no_split": list(self.no_split),
+            "model_types": sorted(self.model_types),
+            "class_name": self.class_name,
+            "tied_keys": dict(self.tied_keys),
+            "packages": dict(self.packages),
         }
 
     @classmethod
-    def from_json(cls, data: Any) -> ModelFacts:
-        """The facts of a JSON form. Raises PlanError, with the place, where it breaks the schema."""
-        from jsonschema import Draft202012Validator
+    def from_json(cls, data: Any, *, trusted: bool = False) -> ModelFacts:
+        """The facts of a JSON form.
 
-        validator: Any = Draft202012Validator(schema())
-        for error in validator.iter_errors(data):
-            said: str = error.message
-            short = said if len(said) <= 200 else f"...{said[-200:]}"  # jsonschema quotes the whole value first
-            raise PlanError(f"model facts: {error.json_path}: {short}")
+        Args:
+            trusted: whether this program wrote it, so that it need not be held against the schema.
+
+        Raises PlanError, with the place, where it breaks the schema.
+        """
+        if not trusted:
+            _check_schema(data)
         return cls(
             [
                 Parameter(
@@ -198,11 +263,18 @@ class ModelFacts:
                 )
                 for p in data["parameters"]
             ],
-            [Module(m["name"], m["class"], m.get("same_as")) for m in data.get("modules", [])],
+            [Module(m["name"], m["class"], m.get("same_as"), m.get("runs", True)) for m in data.get("modules", [])],
             [
                 Buffer(b["name"], tuple(map(int, b["shape"])), b["dtype"], b.get("persistent", True))
                 for b in data.get("buffers", [])
             ],
+            config=data.get("config"),
+            styles=data.get("styles", ()),
+            no_split=data.get("no_split", ()),
+            model_types=data.get("model_types", ()),
+            class_name=data.get("class_name", ""),
+            tied_keys=data.get("tied_keys"),
+            packages=data.get("packages"),
         )
 
 
@@ -211,6 +283,16 @@ def schema() -> dict[str, Any]:
     with open(_SCHEMA, encoding="utf-8") as file:
         read: dict[str, Any] = json.load(file)
     return read
+
+
+def _check_schema(data: Any) -> None:
+    from jsonschema import Draft202012Validator
+
+    validator: Any = Draft202012Validator(schema())
+    for error in validator.iter_errors(data):
+        said: str = error.message
+        short = said if len(said) <= 200 else f"...{said[-200:]}"  # jsonschema quotes the whole value first
+        raise PlanError(f"model facts: {error.json_path}: {short}")
 
 
 def parent_of(name: str) -> str:
