@@ -10,6 +10,7 @@
     ├── LockError             the record of generated files is broken
     ├── GeneratorFailed       the command that writes generated files did not do so
     ├── PlanError             model facts, a plan or a mesh cannot be read
+    ├── CheckpointError       a checkpoint cannot be read, or asks for more than its keys
     ├── FixRefused            an edit cannot be written safely
     └── GitFailed             git is needed for what was asked and did not answer
 
@@ -61,6 +62,10 @@ class GeneratorFailed(ShardlintError):
 
 class PlanError(ShardlintError):
     """Model facts, a parallel plan or a mesh cannot be read: the text says where, and what is allowed."""
+
+
+class CheckpointError(ShardlintError):
+    """A checkpoint cannot be read without its weights, or asks for what reading its keys does not need."""
 
 
 class FixRefused(ShardlintError):

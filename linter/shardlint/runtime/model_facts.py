@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from shardlint.errors import PlanError
+from shardlint.runtime.conversion import Conversion, Step
 
 VERSION = 1
 """Of the JSON form."""
@@ -97,7 +98,8 @@ _Fact = TypeVar("_Fact", Parameter, Module, Buffer)
 class ModelFacts:
     """The facts of one model, each kind in the order of registration.
 
-    Modules that are implied (the root, and what lies above a name) are added without a class.
+    Modules that are implied (the root, and what lies above a name) are added without a class. `conversion` is what the
+    framework does to the keys of a checkpoint while it loads one.
 
     Raises PlanError when a name appears twice, or a tied or shared name leads to nothing.
     """
@@ -107,7 +109,9 @@ class ModelFacts:
         parameters: Iterable[Parameter] = (),
         modules: Iterable[Module] = (),
         buffers: Iterable[Buffer] = (),
+        conversion: Conversion | None = None,
     ) -> None:
+        self.conversion = conversion
         self.parameters = _unique(parameters, "parameter")
         self.buffers = _unique(buffers, "buffer")
         given = _unique(modules, "module")
@@ -126,6 +130,11 @@ class ModelFacts:
         return isinstance(other, ModelFacts) and self.to_json() == other.to_json()
 
     __hash__ = None  # type: ignore[assignment]  # facts hold mappings: they compare, they are no keys
+
+    @cached_property
+    def has_ties(self) -> bool:
+        """Whether some tensor has several names."""
+        return any(parameter.tied_to is not None for parameter in self.parameters.values())
 
     def tied_group(self, name: str) -> tuple[str, ...]:
         """All names of the tensor that `name` names, the first one first."""
@@ -162,6 +171,7 @@ class ModelFacts:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form: plain values."""
+        conversion = {} if self.conversion is None else {"conversion": _conversion_json(self.conversion)}
         return {
             "version": VERSION,
             "parameters": [
@@ -179,6 +189,7 @@ class ModelFacts:
                 {"name": b.name, "shape": list(b.shape), "dtype": b.dtype, "persistent": b.persistent}
                 for b in self.buffers.values()
             ],
+            **conversion,
         }
 
     @classmethod
@@ -203,7 +214,37 @@ class ModelFacts:
                 Buffer(b["name"], tuple(map(int, b["shape"])), b["dtype"], b.get("persistent", True))
                 for b in data.get("buffers", [])
             ],
+            _conversion(data["conversion"]) if "conversion" in data else None,
         )
+
+
+def _conversion_json(conversion: Conversion) -> dict[str, Any]:
+    return {
+        "steps": [
+            {
+                "source": list(step.source),
+                "target": list(step.target),
+                "operations": list(step.operations),
+                "scope": step.scope,
+            }
+            for step in conversion.steps
+        ],
+        "base_prefix": conversion.base_prefix,
+        "ignored_missing": list(conversion.ignored_missing),
+        "ignored_unexpected": list(conversion.ignored_unexpected),
+    }
+
+
+def _conversion(data: Any) -> Conversion:
+    return Conversion(
+        tuple(
+            Step(tuple(step["source"]), tuple(step["target"]), tuple(step.get("operations", ())), step.get("scope", ""))
+            for step in data.get("steps", ())
+        ),
+        data.get("base_prefix", ""),
+        tuple(data.get("ignored_missing", ())),
+        tuple(data.get("ignored_unexpected", ())),
+    )
 
 
 def schema() -> dict[str, Any]:
