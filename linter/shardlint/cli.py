@@ -119,7 +119,26 @@ PLAN = Command(
         Option("--help", FLAG, "this text"),
     ),
 )
-COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT, KEYS, GENERATED, PLAN)}
+CHECKPOINT = Command(
+    "checkpoint",
+    "DIR",
+    "Compare the keys of a checkpoint with a model, before a job loads it. Reads no weight and runs nothing.",
+    (
+        Option("--facts-in", ONE, "the facts of the model, as JSON", "FILE"),
+        Option("--target", ONE, "the model of a target in the settings", "NAME"),
+        Option("--resume", FLAG, "a job is to go on from it: the optimizer's state is wanted too"),
+        Option("--write-mapping", FLAG, "print a table of renames to review instead of the findings"),
+        Option("--select", MANY, "only these rules or families", "NAMES"),
+        Option("--ignore", MANY, "not these rules or families", "NAMES"),
+        Option("--output-format", ONE, "text, concise, json or github", "FORMAT", FORMATS),
+        Option("--fail-on", ONE, "the mildest severity that fails the run", "SEVERITY", ("error", "warning", "note")),
+        Option("--exit-zero", FLAG, "exit with 0 even when there are findings"),
+        Option("--help", FLAG, "this text"),
+    ),
+    0,
+    1,
+)
+COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT, KEYS, GENERATED, PLAN, CHECKPOINT)}
 
 
 def entry() -> None:
@@ -195,6 +214,7 @@ def _dispatch(argv: list[str]) -> int:
         "keys": _keys,
         "generated": _generated,
         "plan": _plan,
+        "checkpoint": _checkpoint,
     }
     return handlers[parsed.command](parsed)
 
@@ -260,3 +280,12 @@ def _plan(parsed: Parsed) -> int:
     from shardlint.session import open_session
 
     return plan(open_session(os.getcwd(), os.environ), parsed, sys.stdout, sys.stderr, os.environ)
+
+
+def _checkpoint(parsed: Parsed) -> int:
+    from shardlint.commands.checkpoint import checkpoint
+    from shardlint.session import open_session
+
+    text, code = checkpoint(open_session(os.getcwd(), os.environ), parsed, sys.stdout, os.environ)
+    sys.stdout.write(text)
+    return code

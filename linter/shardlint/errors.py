@@ -18,6 +18,7 @@
     │   ├── ModelCrashed          a signal ended the process
     │   ├── ModelTimedOut         the time was up
     │   └── ModelOutOfMemory      the memory was used up
+    ├── CheckpointError       a checkpoint cannot be read, or asks for more than its keys
     ├── FixRefused            an edit cannot be written safely
     └── GitFailed             git is needed for what was asked and did not answer
 
@@ -114,6 +115,10 @@ class ModelTimedOut(PlanFailed):
 
 class ModelOutOfMemory(PlanFailed):
     """The process used up the memory that it was given."""
+
+
+class CheckpointError(ShardlintError):
+    """A checkpoint cannot be read without its weights, or asks for what reading its keys does not need."""
 
 
 class FixRefused(ShardlintError):

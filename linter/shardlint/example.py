@@ -15,6 +15,7 @@ class Example:
         path: the name of a single file; its suffix tells its kind.
         before, after: for change rules, the two states: path -> text.
         model, plan, mesh: for plan rules, in the text form of `shardlint.runtime.plan`.
+        checkpoint: for checkpoint rules, with `model`, in the text form of `shardlint.runtime.checkpoint`.
         versions: packages that the linted project pins: name -> version.
         installed: files of the environment that the linted project uses: path below `site-packages` -> text.
         fixed: what the single file must be after the rule's fix.
@@ -32,6 +33,7 @@ class Example:
         model: str = "",
         plan: str = "",
         mesh: str = "",
+        checkpoint: str = "",
         versions: Mapping[str, str] | None = None,
         installed: Mapping[str, str] | None = None,
         fixed: str | None = None,
@@ -43,14 +45,16 @@ class Example:
         self.model = _dedent(model)
         self.plan = _dedent(plan)
         self.mesh = mesh
+        self.checkpoint = _dedent(checkpoint)
         self.versions = dict(versions or {})
         self.installed = {name: _dedent(text) for name, text in (installed or {}).items()}
         self.fixed = None if fixed is None else _dedent(fixed)
 
     @property
     def marked(self) -> set[tuple[str, int]]:
-        """The (path, line) of every `# error` mark; plan examples mark lines of the plan."""
-        texts = {"plan": self.plan} if self.plan else self.files
+        """The (path, line) of every `# error` mark; plan examples mark lines of the plan or checkpoint."""
+        stated = {"plan": self.plan, "checkpoint": self.checkpoint}
+        texts = {path: text for path, text in stated.items() if text} or self.files
         found: set[tuple[str, int]] = set()
         for path, text in texts.items():
             for number, line in enumerate(text.split("\n"), 1):

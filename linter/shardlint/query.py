@@ -296,6 +296,13 @@ class PlanEntries(Query):
         return ("all",)
 
 
+class CheckpointKeys(Query):
+    """The keys of a checkpoint beside those of the model that is to be loaded from it: for checkpoint rules."""
+
+    def needs(self) -> Needs:
+        return ("all",)
+
+
 def _cost(needs: Needs) -> int:
     """About how long it takes to see that a file does not meet something, in searches of its text."""
     if needs[0] in ("any", "all"):

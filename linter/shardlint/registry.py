@@ -22,7 +22,17 @@ from shardlint.example import MARK, Bad, Example, Good
 from shardlint.finding import SEVERITIES, Evidence
 from shardlint.loading import Row
 from shardlint.query import ChangedFiles, Divergence, Query, Scalars
-from shardlint.rule import KINDS, ChangeRule, ConfigRule, FixSafety, LocalRule, PlanRule, ProgramRule, Rule
+from shardlint.rule import (
+    KINDS,
+    ChangeRule,
+    CheckpointRule,
+    ConfigRule,
+    FixSafety,
+    LocalRule,
+    PlanRule,
+    ProgramRule,
+    Rule,
+)
 from shardlint.selection import ENGINE_RULES
 from shardlint.voice import CEILINGS, UNPROVED
 
@@ -51,6 +61,7 @@ _HOOKS: dict[type[Rule], frozenset[str]] = {
     ConfigRule: frozenset(("judge", "fix")),
     ChangeRule: frozenset(("judge",)),
     PlanRule: frozenset(("judge",)),
+    CheckpointRule: frozenset(("judge",)),
 }
 
 

@@ -22,6 +22,7 @@ from shardlint.query import (
     Assigned,
     Call,
     ChangedFiles,
+    CheckpointKeys,
     Compared,
     Divergence,
     Given,
@@ -56,11 +57,13 @@ if TYPE_CHECKING:
     from shardlint.facts.signatures import signature
     from shardlint.facts.truncation import uncut_beside
     from shardlint.finding import Severity
+    from shardlint.runtime.checkpoint.subject import Checkpoint
     from shardlint.runtime.plan import Plan
 
 _ON_DEMAND = {
     "Batching": "shardlint.facts.batching",
     "Change": "shardlint.changes.site",
+    "Checkpoint": "shardlint.runtime.checkpoint.subject",
     "EosPad": "shardlint.facts.pad_tokens",
     "Divergent": "shardlint.facts.divergent",
     "Keys": "shardlint.facts.samples",
@@ -206,7 +209,17 @@ class PlanRule(Rule):
         raise NotImplementedError
 
 
-KINDS: tuple[type[Rule], ...] = (LocalRule, ProgramRule, ConfigRule, ChangeRule, PlanRule)
+class CheckpointRule(Rule):
+    """Judges a checkpoint against the facts of a model: a plan rule that is handed no plan."""
+
+    kind = "plan"
+
+    def judge(self, checkpoint: Checkpoint) -> Findings:
+        """The findings in a checkpoint."""
+        raise NotImplementedError
+
+
+KINDS: tuple[type[Rule], ...] = (LocalRule, ProgramRule, ConfigRule, ChangeRule, PlanRule, CheckpointRule)
 
 
 def table(name: str, *, of: str) -> Mapping[str, Mapping[str, object]]:
@@ -273,6 +286,9 @@ __all__ = [
     "Change",
     "ChangeRule",
     "ChangedFiles",
+    "Checkpoint",
+    "CheckpointKeys",
+    "CheckpointRule",
     "Compared",
     "ConfigRule",
     "Divergence",

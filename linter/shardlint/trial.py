@@ -41,8 +41,10 @@ def findings_of(row: Row, example: Example, *, prefilter: bool = True) -> list[F
     analysis = Analysis([row], environment=environment, edits=True, project=words)
     sieve = Sieve([row], lambda: environment, prefilter=prefilter)
     if row["kind"] == "plan":
-        from shardlint.plan_run import judge_plan_text
+        from shardlint.plan_run import judge_checkpoint_text, judge_plan_text
 
+        if example.checkpoint:
+            return judge_checkpoint_text(make(row), example.model, example.checkpoint)
         return judge_plan_text(make(row), example.model, example.plan, example.mesh)
     findings = _in_files(sieve, analysis, example)
     if row["kind"] == "change":

@@ -20,7 +20,7 @@ _KINDS = {
     "program": "looks at the whole program",
     "config": "looks at one place of a document",
     "change": "looks at a file before and after a change",
-    "plan": "looks at a parallel plan and the model that it is for",
+    "plan": "looks at a parallel plan or a checkpoint, and the model that it is for",
     FAMILY: "the engine's own: it speaks of the run",
 }
 

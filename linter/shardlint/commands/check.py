@@ -177,23 +177,11 @@ class _Report:
             from shardlint.report.statistics import render_statistics
 
             return render_statistics(findings) + summary.line() + "\n"
-        form = self.parsed.one("output-format") or "text"
-        if form == "json":
-            from shardlint.report.json_format import render_json
+        from shardlint.report.form import in_form
 
-            return render_json(findings)
-        if form == "github":
-            from shardlint.report.github import render_github
-
-            return render_github(findings)
-        if form == "concise":
-            from shardlint.report.concise import render_concise
-
-            return render_concise(findings) + summary.line() + "\n"
-        from shardlint.report.text import render_text, wants_colour
-
-        coloured = colour and wants_colour(self.out, self.environ)
-        return render_text(findings, self._source, colour=coloured, summary=summary)
+        terminal = self.out if colour else None
+        form = self.parsed.one("output-format")
+        return in_form(form, findings, self._source, summary, terminal=terminal, environ=self.environ)
 
     def _summary(self, findings: list[Finding]) -> Summary:
         outcome = self.outcome

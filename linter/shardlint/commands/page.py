@@ -142,6 +142,7 @@ def shown_example(example: Example) -> str:
     parts: list[tuple[str, str]] = []
     if example.model or example.plan:
         parts += [("model", example.model), ("mesh", example.mesh), ("plan", example.plan)]
+        parts.append(("checkpoint", example.checkpoint))
     parts += [(f"before: {path}", text) for path, text in (example.before or {}).items()]
     after = "after: " if example.before is not None else ""
     parts += [(f"{after}{path}", text) for path, text in example.files.items()]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TextIO
@@ -15,12 +14,13 @@ from shardlint.finding import SEVERITIES, Finding
 from shardlint.loading import make
 from shardlint.plan_run import judge_plan
 from shardlint.record import Record
+from shardlint.report.form import in_form
+from shardlint.report.summary import Summary
 from shardlint.report.terminal import escaped
 from shardlint.rule import PlanRule
 from shardlint.runtime.collected import Collected
-from shardlint.runtime.driver import Request, collect
-from shardlint.runtime.facts_cache import collect_cached
 from shardlint.runtime.facts_file import read_facts, write_facts
+from shardlint.runtime.learning import TIMEOUT, interpreter, learn
 from shardlint.runtime.plan_table import plan_table
 from shardlint.runtime.proposals import proposals
 from shardlint.runtime.target import Target, from_settings, is_object, named_target, parse_mesh
@@ -46,7 +46,7 @@ def _targets(session: Session, parsed: Parsed) -> list[Target]:
     """What the command line asks for: targets of the settings, or one that it describes itself."""
     described = [name for name in parsed.operands if is_object(name)]
     known = [from_settings(table) for table in session.settings.plan]
-    if described or parsed.one("facts-in") is not None and not parsed.operands and len(known) != 1:
+    if described or (parsed.one("facts-in") is not None and not parsed.operands and len(known) != 1):
         if len(parsed.operands) > 1:
             raise UsageError("name one `package.module:factory`, or targets of the settings, not both")
         table = {"name": described[0] if described else "facts", "model": described[0] if described else "facts:facts"}
@@ -85,9 +85,7 @@ def _number(text: str, option: str, *, whole: bool = False) -> float:
 class _Run:
     """One run over some targets."""
 
-    def __init__(
-        self, session: Session, parsed: Parsed, out: TextIO, err: TextIO, environ: Mapping[str, str]
-    ) -> None:
+    def __init__(self, session: Session, parsed: Parsed, out: TextIO, err: TextIO, environ: Mapping[str, str]) -> None:
         self.session, self.parsed, self.out, self.err, self.environ = session, parsed, out, err, environ
         rows = [row for row in active_rows(session, Choice()) if row["kind"] == "plan"]
         made = [make(row) for row in rows]
@@ -106,7 +104,9 @@ class _Run:
                 failed += 1
                 self._failed(error)
         kept = self._kept(findings)
-        self._report(kept)
+        closing = _Closing(kept, len(targets) - failed)
+        form = self.parsed.one("output-format")
+        self.out.write(in_form(form, kept, self._source, closing, terminal=self.out, environ=self.environ))
         if failed:
             return 2
         least = SEVERITIES.index(self.parsed.one("fail-on") or self.session.settings.fail_on)
@@ -127,29 +127,17 @@ class _Run:
         kept = self.parsed.one("facts-in")
         if kept is not None:
             return read_facts(kept)
-        python = self._interpreter(target)
-        request = Request(self.session.root, target.model, target.plan or {"kind": "wrap"})
+        python = interpreter(target, self.session.root, self.environ)
         self.err.write(f"{escaped(target.name)}: running your code with {escaped(python)}\n")
         self.err.flush()
-        timeout = _number(self.parsed.one("timeout") or "120", "--timeout")
-        if self.parsed.flag("no-cache"):
-            collected = collect(request, python=python, timeout=timeout, environ=self.environ)
-        else:
-            collected, _ = collect_cached(request, python=python, timeout=timeout, environ=self.environ)
+        timeout, fresh = self.parsed.one("timeout"), self.parsed.flag("no-cache")
+        seconds = TIMEOUT if timeout is None else _number(timeout, "--timeout")
+        collected = learn(target, self.session.root, self.environ, timeout=seconds, use_cache=not fresh)
         to = self.parsed.one("facts-out")
         if to is not None:
             write_facts(collected, to)
             self.err.write(f"wrote the facts of {escaped(target.name)} to {escaped(to)}\n")
         return collected
-
-    def _interpreter(self, target: Target) -> str:
-        """The interpreter of the training environment: named, of the active environment, or this one."""
-        if target.python is not None:
-            inside = os.path.join(self.session.root, target.python)
-            return inside if os.path.exists(inside) else target.python
-        active = self.environ.get("VIRTUAL_ENV") or self.environ.get("CONDA_PREFIX")
-        beside = os.path.join(active, "bin", "python") if active else ""
-        return beside if beside and os.path.exists(beside) else sys.executable
 
     def _failed(self, error: PlanFailed) -> None:
         self.err.write(f"shardlint: {escaped(str(error))}\n")
@@ -169,27 +157,6 @@ class _Run:
         least = self.session.settings.min_confidence
         return sorted(one for one in filters.apply(findings, records, set()) if one.confidence >= least)
 
-    def _report(self, findings: list[Finding]) -> None:
-        if self.form == "json":
-            from shardlint.report.json_format import render_json
-
-            self.out.write(render_json(findings))
-            return
-        if self.form == "github":
-            from shardlint.report.github import render_github
-
-            self.out.write(render_github(findings))
-            return
-        if self.form == "concise":
-            from shardlint.report.concise import render_concise
-
-            self.out.write(render_concise(findings))
-        else:
-            from shardlint.report.text import render_text, wants_colour
-
-            self.out.write(render_text(findings, self._source, colour=wants_colour(self.out, self.environ)))
-        self.out.write(f"{len(findings)} finding{'' if len(findings) == 1 else 's'}\n")
-
     def _source(self, path: str) -> str | None:
         from shardlint.errors import UndecodableSource
         from shardlint.source import decode
@@ -199,3 +166,16 @@ class _Run:
                 return decode(file.read()).text
         except (OSError, UndecodableSource):
             return None
+
+
+class _Closing(Summary):
+    """The closing line of a run: what was found, and how many targets were judged."""
+
+    __slots__ = ("targets",)
+
+    def __init__(self, findings: list[Finding], targets: int) -> None:
+        super().__init__(findings)
+        self.targets = targets
+
+    def _checked(self) -> str:
+        return f"{self.targets} target{'' if self.targets == 1 else 's'} checked"

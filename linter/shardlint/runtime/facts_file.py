@@ -15,6 +15,8 @@ from shardlint.errors import PlanError
 from shardlint.runtime.collected import Collected, ReadPlan
 from shardlint.runtime.model_facts import ModelFacts
 
+_MOST_BYTES = 1 << 28
+
 
 def write_facts(collected: Collected, path: str) -> None:
     """Write facts and plan as JSON, whole or not at all. Raises PlanError where the file cannot be written."""
@@ -28,17 +30,21 @@ def write_facts(collected: Collected, path: str) -> None:
 
 
 def read_facts(path: str) -> Collected:
-    """What `write_facts` wrote. Raises PlanError, with the place, for a file that is missing or breaks the schema."""
+    """What `write_facts` wrote, or facts alone. Raises PlanError, with the place, for a file that holds none."""
     try:
+        if not os.path.isfile(path):
+            raise PlanError(f"{path} is no file: name one with the facts of a model, as JSON")
+        if os.path.getsize(path) > _MOST_BYTES:
+            raise PlanError(f"{path} is larger than the facts of any model")
         with open(path, encoding="utf-8") as file:
             data: Any = json.load(file)
     except OSError as error:
-        raise PlanError(f"model facts `{path}` cannot be read: {error.strerror}") from None
+        raise PlanError(f"{path} cannot be read: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise PlanError(f"model facts `{path}` are no JSON: {error}") from None
+        raise PlanError(f"{path} is broken JSON: {error}") from None
     try:
         facts = ModelFacts.from_json(data)
     except PlanError as error:
-        raise PlanError(f"`{os.path.basename(path)}`: {error}") from None
+        raise PlanError(f"{path}: {error}") from None
     plan = ReadPlan.from_json(data["plan"]) if "plan" in data else None
     return Collected(facts, plan)

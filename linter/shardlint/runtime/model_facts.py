@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from shardlint.errors import PlanError
+from shardlint.runtime.conversion import Conversion, Step
 
 VERSION = 1
 """Of the JSON form."""
@@ -102,7 +103,8 @@ _Fact = TypeVar("_Fact", Parameter, Module, Buffer)
 class ModelFacts:
     """The facts of one model, each kind in the order of registration.
 
-    Modules that are implied (the root, and what lies above a name) are added without a class.
+    Modules that are implied (the root, and what lies above a name) are added without a class. `conversion` is what the
+    framework does to the keys of a checkpoint while it loads one.
 
     Args:
         config: the simple fields of the model's configuration; those of a part are named `text_config.hidden_size`.
@@ -129,7 +131,9 @@ class ModelFacts:
         class_name: str = "",
         tied_keys: Mapping[str, str | None] | None = None,
         packages: Mapping[str, str] | None = None,
+        conversion: Conversion | None = None,
     ) -> None:
+        self.conversion = conversion
         self.parameters = _unique(parameters, "parameter")
         self.buffers = _unique(buffers, "buffer")
         self.config: Mapping[str, Setting] = dict(config or {})
@@ -155,6 +159,11 @@ class ModelFacts:
         return isinstance(other, ModelFacts) and self.to_json() == other.to_json()
 
     __hash__ = None  # type: ignore[assignment]  # facts hold mappings: they compare, they are no keys
+
+    @cached_property
+    def has_ties(self) -> bool:
+        """Whether some tensor has several names."""
+        return any(parameter.tied_to is not None for parameter in self.parameters.values())
 
     def tied_group(self, name: str) -> tuple[str, ...]:
         """All names of the tensor that `name` names, the first one first."""
@@ -216,6 +225,7 @@ class ModelFacts:
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form: plain values."""
+        conversion = {} if self.conversion is None else {"conversion": _conversion_json(self.conversion)}
         return {
             "version": VERSION,
             "parameters": [
@@ -243,6 +253,7 @@ class ModelFacts:
             "class_name": self.class_name,
             "tied_keys": dict(self.tied_keys),
             "packages": dict(self.packages),
+            **conversion,
         }
 
     @classmethod
@@ -275,7 +286,37 @@ class ModelFacts:
             class_name=data.get("class_name", ""),
             tied_keys=data.get("tied_keys"),
             packages=data.get("packages"),
+            conversion=_conversion(data["conversion"]) if "conversion" in data else None,
         )
+
+
+def _conversion_json(conversion: Conversion) -> dict[str, Any]:
+    return {
+        "steps": [
+            {
+                "source": list(step.source),
+                "target": list(step.target),
+                "operations": list(step.operations),
+                "scope": step.scope,
+            }
+            for step in conversion.steps
+        ],
+        "base_prefix": conversion.base_prefix,
+        "ignored_missing": list(conversion.ignored_missing),
+        "ignored_unexpected": list(conversion.ignored_unexpected),
+    }
+
+
+def _conversion(data: Any) -> Conversion:
+    return Conversion(
+        tuple(
+            Step(tuple(step["source"]), tuple(step["target"]), tuple(step.get("operations", ())), step.get("scope", ""))
+            for step in data.get("steps", ())
+        ),
+        data.get("base_prefix", ""),
+        tuple(data.get("ignored_missing", ())),
+        tuple(data.get("ignored_unexpected", ())),
+    )
 
 
 def schema() -> dict[str, Any]:

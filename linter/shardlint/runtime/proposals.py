@@ -30,7 +30,11 @@ def proposals(root: str) -> str:
     found = list(_tables(root))
     lines = [_HEAD, ""]
     if found:
-        lines += ["Found in this project; paste into the settings and adjust:", "", *"\n".join(found[:_MOST]).split("\n")]
+        lines += [
+            "Found in this project; paste into the settings and adjust:",
+            "",
+            *"\n".join(found[:_MOST]).split("\n"),
+        ]
     else:
         lines += ["Without settings: shardlint plan package.module:factory --plan package.module:PLAN --mesh tp=4"]
     return "\n".join(lines) + "\n"
@@ -56,7 +60,9 @@ def _tables(root: str) -> Iterator[str]:
     for factory in factories:
         yield _table(factory.rpartition(":")[2], f'"{factory}"', plans[0] if plans else "")
     for config in configs:
-        yield _table(config.rpartition("/")[0] or "model", f'{{hf-config = "{config}"}}', plans[0] if plans else "hf-tp")
+        yield _table(
+            config.rpartition("/")[0] or "model", f'{{hf-config = "{config}"}}', plans[0] if plans else "hf-tp"
+        )
 
 
 def _table(name: str, model: str, plan: str) -> str:

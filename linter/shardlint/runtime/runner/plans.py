@@ -86,13 +86,13 @@ def is_or_was_written(path: str) -> bool:
 def _veomni(plan: dict[str, Any], model: Any) -> list[dict[str, Any]]:
     spelled = plan.get("target")
     if spelled:
-        found, files, owners = _held(spelled, model, lambda one: _axes(one) is not None)
+        found, files, owners = _held(spelled, model, lambda one: axes_of(one) is not None)
     elif hasattr(model, "get_parallel_plan"):
         found, files, owners = _calling(model.get_parallel_plan)
         files += _class_files(model)
     else:
         raise Refused(f"{type(model).__name__} has no `get_parallel_plan`, and the target names no plan")
-    axes = _axes(found)
+    axes = axes_of(found)
     if axes is None:
         raise Refused(f"`{spelled or 'get_parallel_plan'}` gives a {type(found).__name__}, which is no ParallelPlan")
     places = Places(files, owners)
@@ -103,7 +103,7 @@ def _veomni(plan: dict[str, Any], model: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _axes(found: Any) -> dict[str, dict[str, Any]] | None:
+def axes_of(found: Any) -> dict[str, dict[str, Any]] | None:
     """Axis -> pattern -> placement of a ParallelPlan, by its newer and its older field, or of the same as a dict."""
     held = getattr(found, "extra_parallel_plan", found)
     if is_mapping(held) and held and all(is_mapping(one) for one in held.values()):
