@@ -140,7 +140,18 @@ class ProjectModules:
                 if path in paths:
                     return path
         found = self._names.get(name, ())
-        return found[0] if len(found) == 1 else None
+        if len(found) == 1:
+            return found[0]
+        return self._above(inner, folder) if "." in name else None
+
+    def _above(self, inner: str, folder: str) -> str | None:
+        """The file in a folder above the importing one: packages without `__init__.py`, run from where they lie."""
+        while folder:
+            folder = folder.rpartition("/")[0]
+            for path in (f"{folder}/{inner}.py", f"{folder}/{inner}/__init__.py"):
+                if path in self._words.paths:
+                    return path
+        return None
 
     @property
     def _names(self) -> Mapping[str, list[str]]:
