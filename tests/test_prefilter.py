@@ -51,6 +51,11 @@ def test_a_text_in_another_encoding_is_searched_too() -> None:
     assert Words("größe = 1".encode()).has("größe")
 
 
+def test_a_word_between_typographic_quotes_is_spelled() -> None:
+    assert passes(("word", "images"), Words("prompt = '“images” first'".encode()))
+    assert not passes(("word", "images"), Words(b"all_images = 1"))
+
+
 def test_the_same_question_gets_the_same_answer() -> None:
     words = Words(b"if rank == 0: pass")
     assert words.rank() is words.rank() is True

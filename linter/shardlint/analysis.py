@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,10 +15,11 @@ from shardlint.facts.module import FUNCTIONS, Module
 from shardlint.facts.program import FileFacts, Stored
 from shardlint.facts.project_words import ProjectWords
 from shardlint.facts.rank_conditions import RankConditions
-from shardlint.facts.site import NotJudged, Site
+from shardlint.facts.site import Site
 from shardlint.facts.yaml_readers import YamlReaders
 from shardlint.finding import Finding, Fix, Span, pack
 from shardlint.loading import Row, make
+from shardlint.not_judged import NotJudged
 from shardlint.parsing import broken, parse, syntax_error, too_deep
 from shardlint.query import Scalars
 from shardlint.record import Record
@@ -147,7 +148,7 @@ class Analysis:
             root=bool(suspect.program),
             pending=self._pending(findings),
             asked=asked,
-            not_judged=tuple((place.function, place.line, place.reason) for place in self._not_judged),
+            not_judged=self._unjudged,
         )
 
     def _pending(self, findings: list[Finding]) -> bool:
@@ -169,17 +170,28 @@ class Analysis:
             found: list[Finding] = []
             for hit in matches(module, rule.suspects):
                 site = Site(module, hit, rule.voice)
-                for judged in rule.judge(site):
-                    if isinstance(judged, NotJudged):
-                        self._not_judged.append(judged)
-                    else:
-                        found.append(self._with_edits(judged, rule, site))
+                found += self._judged(rule.judge(site), rule, site)
             return found
         except RecursionError:
             raise
         except Exception:
             self.crashed(row, module.path)
             return []
+
+    def _judged(
+        self, judgements: Iterable[Finding | NotJudged], rule: LocalRule | ConfigRule, site: Any
+    ) -> Iterator[Finding]:
+        """The findings, with their edits; what could not be judged is kept aside."""
+        for judged in judgements:
+            if isinstance(judged, NotJudged):
+                self._not_judged.append(judged)
+            else:
+                yield self._with_edits(judged, rule, site)
+
+    @property
+    def _unjudged(self) -> tuple[tuple[str, int, str], ...]:
+        """The places of the present file that could not be judged, as plain values."""
+        return tuple((place.function, place.line, place.reason) for place in self._not_judged)
 
     def _with_edits(self, finding: Finding, rule: LocalRule | ConfigRule, site: Any) -> Finding:
         if not self.edits or finding.fix is None:
@@ -221,7 +233,7 @@ class Analysis:
         from shardlint.configs.document import BrokenDocument, read_document
 
         path, stamp, content, claimed = suspect.path, suspect.stamp, suspect.content, suspect.claimed
-        self._asked = False
+        self._asked, self._not_judged = False, []
         try:
             document = read_document(path, suspect.data, kind=suspect.kind)
         except BrokenDocument as error:
@@ -231,7 +243,8 @@ class Analysis:
         findings = [finding for row in suspect.rows for finding in self._clocked(self._config, row, document)]
         packed = tuple(pack(finding) for finding in sorted(findings))
         asked = b"?" if self._asked else b""
-        return Record(stamp, content, packed, kept, claimed=claimed, pending=self._pending(findings), asked=asked)
+        pending, unjudged = self._pending(findings), self._unjudged
+        return Record(stamp, content, packed, kept, claimed=claimed, pending=pending, asked=asked, not_judged=unjudged)
 
     def _project_words(self) -> ProjectWords:
         """The text of the project, read when a rule asks; the file is then remembered as asked."""
@@ -254,7 +267,7 @@ class Analysis:
         try:
             found: list[Finding] = []
             for scalar in scalars(document, rule.suspects, rule.voice, self._yaml_readers, self.modality):
-                found += [self._with_edits(finding, rule, scalar) for finding in rule.judge(scalar)]
+                found += self._judged(rule.judge(scalar), rule, scalar)
             return found
         except Exception:
             self.crashed(row, document.path)

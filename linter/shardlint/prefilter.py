@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from shardlint.environment import Environment
 
 
-_LETTERS = frozenset(bytes([code]) for code in range(256) if bytes([code]).isalnum() or code == 95 or code > 127)
-"""Bytes that can be part of an identifier; those above 127 may be, in UTF-8, so they count too."""
+_LETTERS = frozenset(bytes([code]) for code in range(128) if bytes([code]).isalnum() or code == 95)
+"""Bytes that are part of an identifier. Those above 127 may be, or belong to a quotation mark: such a file is kept."""
 
 
 _COMPILED: dict[str, Pattern[bytes]] = {}

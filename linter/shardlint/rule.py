@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shardlint.example import Bad, Example, Good
 from shardlint.facts.effects import Effects
-from shardlint.facts.site import MISSING, Expression, Function, NotJudged, Site, file_calls
+from shardlint.facts.site import MISSING, Expression, Function, Site, file_calls
 from shardlint.finding import Evidence, Finding, Related, Span
+from shardlint.not_judged import NotJudged
 from shardlint.query import (
     RANK,
     Assigned,
@@ -97,7 +98,7 @@ def __getattr__(name: str) -> object:
 Findings = Iterable[Finding]
 
 Judgements = Iterable[Finding | NotJudged]
-"""What a local rule gives: findings, and the places of which it cannot tell."""
+"""What a local or a config rule gives: findings, and the places of which it cannot tell."""
 
 
 def observation(*references: str) -> Evidence:
@@ -181,8 +182,8 @@ class ConfigRule(Rule):
 
     kind = "config"
 
-    def judge(self, scalar: Scalar) -> Findings:
-        """The findings at a scalar that the query found."""
+    def judge(self, scalar: Scalar) -> Judgements:
+        """The findings at a scalar that the query found, or that it cannot be judged (`scalar.not_judged`)."""
         raise NotImplementedError
 
     def fix(self, scalar: Scalar, edit: Edit) -> None:

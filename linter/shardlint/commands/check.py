@@ -190,7 +190,8 @@ class _Report:
             files=outcome.files,
             configs=outcome.configs,
             not_recognised=outcome.not_recognised,
-            not_judged_functions=len({(path, function) for path, function, _, _ in outcome.not_judged}),
+            not_judged_functions=len({(path, name) for path, name, _, _ in outcome.not_judged if path.endswith(".py")}),
+            not_judged_configs=len({path for path, _, _, _ in outcome.not_judged if not path.endswith(".py")}),
         )
 
     def _source(self, path: str) -> str | None:

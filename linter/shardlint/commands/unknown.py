@@ -7,6 +7,8 @@ from shardlint.fingerprint import fingerprint
 from shardlint.request import Outcome
 
 _RULE = "not-checked"
+_IN_PYTHON = "make the call resolvable (import it by name, annotate its receiver), or check this place by hand"
+_IN_CONFIG = "check this file by hand, or name what is missing in the settings"
 
 
 def not_checked(outcome: Outcome) -> list[Finding]:
@@ -15,7 +17,7 @@ def not_checked(outcome: Outcome) -> list[Finding]:
     for path, function, line, reason in outcome.not_judged:
         where = f"`{function}`" if function else "the body of this file"
         message = f"{where} could not be judged: {reason}"
-        advice = "make the call resolvable (import it by name, annotate its receiver), or check this place by hand"
+        advice = _IN_PYTHON if path.endswith(".py") else _IN_CONFIG
         notes.append(_note(path, line, function, message, advice))
     for path in outcome.not_recognised:
         message = "this file was not judged: no rule that is on and no known loader claims it"

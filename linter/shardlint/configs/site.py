@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from shardlint.configs.document import Document, Place
 from shardlint.facts.yaml_readers import YamlReaders
 from shardlint.finding import Finding, Related, Span
+from shardlint.not_judged import NotJudged
 
 if TYPE_CHECKING:
     from shardlint.query import Scalars
@@ -126,6 +127,10 @@ class Scalar:
     def modality(self, kind: str) -> Mapping[str, str]:
         """What the settings say of a kind (`templates`, `models`, ...): name -> modalities, words in one string."""
         return self.surroundings.modality.get(kind, {})
+
+    def not_judged(self, reason: str) -> NotJudged:
+        """What a rule gives instead of a finding where it cannot tell. `reason` names what is not known."""
+        return NotJudged(self.pointer, self.span.line, reason)
 
     def finding(
         self,

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from copy import copy
 from itertools import product
 from typing import Any
 
-from shardlint.facts.dataset_keys import dataset_keys
+from shardlint.facts.dataset_keys import dataset_keys, dataset_media
 from shardlint.facts.origins import Origin, handed, hands_on
+from shardlint.facts.sample_media import loads_media
 from shardlint.facts.samples import Keys
 from shardlint.facts.site import Site
 
@@ -18,6 +20,19 @@ _TOKENIZER_ENDS = ("Tokenizer", "TokenizerFast")
 _TEXT_KEYS = frozenset(
     ("input_ids", "attention_mask", "token_type_ids", "position_ids", "special_tokens_mask", "labels", "label")
 )
+_WORDS = (
+    ("visual", re.compile("image|img|pixel|video|frame|visi|visual|patch|clip|picture|photo")),
+    ("sound", re.compile("audio|sound|speech|wave|spec|mel|voice")),
+)
+_PART = re.compile(r"(^|_)(images?|imgs?|pixels?|videos?|frames?|audios?|waveforms?|sounds?|speech)(_|$)")
+"""A word of a key that carries media, whole: `special_tokens_mask` is not a spectrogram."""
+
+_MADE = re.compile("latent|embed|feature|media|model_input")
+"""What media become: keys that may hold either of them."""
+
+_ABOUT = re.compile("(^|_)(id|idx|index|name|path|file|size|shape|count|num)s?$")
+"""Ends of keys that speak of media and hold none."""
+
 _COLLATORS = ("data_collator", "collate_fn")
 _DATASETS = ("train_dataset", "dataset")
 
@@ -77,7 +92,7 @@ def batchings(site: Site, known: Modalities) -> list[Batching]:
     nothing = Origin(None)
     if not any(one.known for one in collators):
         return [Batching(one, nothing, nothing, known) for one in collators]
-    loads = site.called.endswith("DataLoader")
+    loads = site.called.lower().replace("_", "").endswith("dataloader")
     datasets = handed(site, *_DATASETS, position=0 if loads else None) or (nothing,)
     models = handed(site, "model", position=None if loads else 0) or (nothing,)
     known = known.with_settings(site.modality)
@@ -96,6 +111,7 @@ class Batching:
         self._padding = name in known.padding
         self._own = collator.collating if not self.about else None
         self.samples = dataset_keys(dataset)
+        self._media = dataset_media(dataset, known.keys)
         self.model = model.library_name.rpartition(".")[2]
         self.takes = known.model(model)
         self._arguments = known.forward(model.of("transformers"))
@@ -107,7 +123,8 @@ class Batching:
     def judged(self) -> bool:
         """Whether both sides are known well enough that silence says something."""
         mine = bool(self.about) or self._own is not None
-        return mine and (self.samples is not None or bool(self.takes) or bool(self._dataset_media))
+        told = self.samples is not None or self._media or self.takes or self._dataset_media
+        return mine and bool(told)
 
     def _reads(self) -> Keys | None:
         """The keys that the collator takes, or cannot do without; None where others may pass."""
@@ -122,56 +139,101 @@ class Batching:
     @property
     def _pads_tokens(self) -> bool:
         """Whether a collator that pads through what it is made with was made with a tokenizer."""
-        given = self.collator.argument("tokenizer", 0)
-        return given is not None and is_tokenizer(given)
+        given = self.collator.arguments("tokenizer", 0)
+        # A name that cannot be followed says so itself.
+        named = re.compile(r"`[\w.]*tokenizer`")
+        return bool(given) and all(is_tokenizer(one) if one.known else named.match(one.lost) for one in given or ())
 
     @property
     def dropped(self) -> frozenset[str]:
-        """Media keys of every sample that the collator leaves behind."""
-        if self.samples is None or self.reads is None:
+        """Media keys of samples that the collator leaves behind."""
+        if self.reads is None:
             return frozenset()
+        loaded = self._left_behind
         # A column of a pipeline may have served its purpose: images that became latents or embeddings are left behind.
-        if self.samples.open and not self.reads.possible <= _TEXT_KEYS:
+        if self.samples is None or (self.samples.open and not self.reads.possible <= _TEXT_KEYS):
+            return loaded
+        return (self.samples.sure & self._known.keys.keys()) - self.reads.possible or loaded
+
+    @property
+    def _left_behind(self) -> frozenset[str]:
+        """Keys of media that the dataset loads, where the collator takes none of that kind, nor loads it itself."""
+        own = self._own
+        if self.reads is None or not self._media:
             return frozenset()
-        return (self.samples.sure & self._known.keys.keys()) - self.reads.possible
+        if any(not self._kind(key) for key in self.reads.possible & self._media):
+            return frozenset()
+        if own is not None and (own.asked() or loads_media(own.module, own.function)):
+            return frozenset()
+        taken = {self._kind(key) for key in self.reads.possible} - {""}
+        loaded = frozenset(key for key in self._media if not _ABOUT.search(key) and self._kind(key) not in taken)
+        # Where the name of a key does not say what it carries, it is left behind only if all media are.
+        return loaded if not taken else frozenset(key for key in loaded if self._kind(key) and "any" not in taken)
+
+    def _kind(self, key: str) -> str:
+        """Whether a key carries something to see, to hear, either ("any"), or, by its name, no media (empty)."""
+        if key in self._known.keys:
+            return "sound" if self._known.keys[key] == "audio" else "visual"
+        if _ABOUT.search(key):
+            return ""
+        return next((kind for kind, words in _WORDS if words.search(key)), "any" if _MADE.search(key) else "")
+
+    @property
+    def medium(self) -> str:
+        """What the dropped keys carry."""
+        kinds = {
+            self._known.keys.get(key) or ("sound" if self._kind(key) == "sound" else "image") for key in self.dropped
+        }
+        return min(kinds) if len(kinds) == 1 else "media"
 
     @property
     def missing(self) -> frozenset[str]:
         """Keys that the collator cannot do without and that no sample has: media, or text where samples have media."""
-        if self.samples is None or self.reads is None:
+        if self.samples is None or self.reads is None or self.samples.open:
             return frozenset()
-        missing = self.reads.sure - self.samples.possible if not self.samples.open else frozenset[str]()
-        media = self._known.keys.keys()
-        wrong = missing & media or (self.samples.sure & media and "input_ids" in missing)
+        if not self.samples.possible & self.reads.possible and "image" in self._modalities:
+            return frozenset(key for key in self.reads.possible if key.startswith("image"))
+        missing = self.reads.sure - self.samples.possible
+        media = self._known.keys.keys() | self._media
+        carrying = [key for key in missing if _PART.search(key) and not _ABOUT.search(key)]
+        wrong = missing & media or carrying or ("input_ids" in missing and self.samples.sure & media)
         return missing if wrong else frozenset()
 
     @property
     def text_asked(self) -> bool:
-        """Whether the collator needs token ids and the model takes media alone."""
-        if self.samples is not None or not self.takes or "text" in self.takes or self.reads is None:
+        """Whether the collator needs token ids, gives no media, and the model takes media alone."""
+        if not self.takes or "text" in self.takes or self.reads is None or "input_ids" not in self.reads.sure:
             return False
-        return bool(self.about) and "input_ids" in self.reads.sure
+        media = self._known.keys.keys()
+        if self._own is not None:
+            emits = self._own.emits
+            return emits is not None and not emits.open and not emits.possible & media
+        both = self.samples is not None and "input_ids" in self.samples.possible and self.samples.possible & media
+        return bool(self.about) and not both
 
     @property
     def unwanted(self) -> frozenset[str]:
-        """Media keys of every batch that a model which takes text alone has no argument for."""
-        if self.takes != frozenset(("text",)) or self.samples is not None:
+        """Media keys of batches that a model which takes text alone has no argument for."""
+        if self.takes != frozenset(("text",)):
             return frozenset()
         return self._emitted & self._known.keys.keys() - self._arguments
 
     @property
     def _emitted(self) -> frozenset[str]:
-        """The keys that every batch has for certain."""
+        """The keys that every batch has for certain, or has when samples bring the media that the dataset loads."""
         if self._own is None:
             return frozenset(str(self.about.get("emits", "")).split())
         found = self._own.emits
-        return found.sure if found is not None else frozenset()
+        if found is None:
+            # What such a collator makes of the media is not known; that it cannot do without them is.
+            return self.reads.sure if self.reads is not None else frozenset()
+        return found.sure | (found.possible & self._media)
 
     @property
     def incomplete(self) -> frozenset[str]:
         """Arguments that the model needs beside the media it is given, and that no batch has."""
         found = self._own.emits if self._own is not None else None
-        if found is None:
+        if found is None or found.open:
             return frozenset()
         pairs = (("pixel_values", "image_grid_thw"), ("pixel_values_videos", "video_grid_thw"))
         lacking = {grid for media, grid in pairs if media in found.sure and {media, grid} <= self._arguments}

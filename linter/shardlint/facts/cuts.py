@@ -28,9 +28,29 @@ class Cut:
 
 
 def cuts(module: Module) -> list[Cut]:
-    """All cuts of a file, in the order of the text."""
+    """All cuts of a file, those of one function together."""
+    return [cut for inner in _by_function(module).values() for cut in inner]
+
+
+def cut_names(module: Module, function: ast.AST) -> set[str]:
+    """The names of all that is cut in a function."""
+    return {name for cut in _by_function(module).get(function, ()) for name in cut.keys}
+
+
+class _Cuts(dict[ast.AST, list[Cut]]):
+    """The cuts of a file by the function that holds them."""
+
+
+def _by_function(module: Module) -> _Cuts:
+    known = module.memo.get("cuts")
+    if isinstance(known, _Cuts):
+        return known
     found = [cut for node in ast.walk(module.tree) for cut in _at(module, node)]
-    return sorted(found, key=lambda cut: (cut.slice.lineno, cut.slice.col_offset))
+    cuts = _Cuts()
+    for cut in sorted(found, key=lambda cut: (cut.slice.lineno, cut.slice.col_offset)):
+        cuts.setdefault(module.function(cut.slice), []).append(cut)
+    module.memo["cuts"] = cuts
+    return cuts
 
 
 def _at(module: Module, node: ast.AST) -> Iterator[Cut]:
@@ -136,4 +156,4 @@ def _looped(module: Module, target: ast.expr, source: ast.expr, name: str) -> tu
     return ()
 
 
-__all__ = ["EVERY", "Cut", "cuts"]
+__all__ = ["EVERY", "Cut", "cut_names", "cuts"]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
+from shardlint.facts.module import Module
 from shardlint.facts.origins import Origin
+from shardlint.facts.sample_media import added_keys, loaded_keys
 from shardlint.facts.samples import Keys, result_keys
 from shardlint.facts.value_sources import Source, Unresolved, argument, sources
 
@@ -21,6 +24,25 @@ def dataset_keys(dataset: Origin) -> Keys | None:
     if dataset.source is None:
         return None
     return dataset.sample_keys if dataset.source.definition is not None else _of_pipeline(dataset.source, 0)
+
+
+def dataset_media(dataset: Origin, known: Collection[str]) -> frozenset[str]:
+    """The keys under which a dataset gives media that it loads, where code of the project shows that.
+
+    Args:
+        known: keys that hold media wherever they occur.
+    """
+    source = dataset.source
+    if source is None:
+        return frozenset()
+    if source.definition is not None:
+        made, owner = source.definition.module, source.definition.node
+        return loaded_keys(made, owner, known) if isinstance(owner, ast.ClassDef) else frozenset()
+    node = source.node
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "with_transform":
+        added = _function(source, argument(node, "transform", 0))
+        return added_keys(*added, known) if added is not None else frozenset()
+    return frozenset()
 
 
 def _of_pipeline(source: Source, step: int) -> Keys | None:
@@ -52,6 +74,12 @@ def _of_owner(source: Source, owner: ast.expr, step: int) -> Keys | None:
 
 def _given_back(source: Source, function: ast.expr | None) -> Keys | None:
     """The keys of what a function of the project returns."""
+    found = _function(source, function)
+    return result_keys(*found) if found is not None else None
+
+
+def _function(source: Source, function: ast.expr | None) -> tuple[Module, ast.FunctionDef] | None:
+    """The function of the project behind an expression."""
     if function is None:
         return None
     try:
@@ -61,4 +89,4 @@ def _given_back(source: Source, function: ast.expr | None) -> Keys | None:
     definition = found[0].definition if len(found) == 1 else None
     if definition is None or not isinstance(definition.node, ast.FunctionDef):
         return None
-    return result_keys(definition.module, definition.node)
+    return definition.module, definition.node

@@ -19,7 +19,9 @@ from shardlint.finding import Related
 _PAD = ("pad_token", "pad_token_id", "pad_id")
 _EOS = ("eos_token", "eos_token_id", "eos_id", "eos")
 _ELSEWHERE = re.compile(rb"\b(\w+)\.pad_token(?:_id)?\s*=(?!=)\s*([^\n#]*)")
-
+_PARENTHESIS = re.compile(rb"[()]")
+_LONGEST = 2000
+"""Bytes of the arguments of one call. A parenthesis in a text may seem to close none."""
 
 Place = tuple[ast.expr, ast.expr]
 """An object that is given a pad token, and the token."""
@@ -165,7 +167,8 @@ def _handed_over(site: Site, given: list[Expression], places: list[Place]) -> Eo
 
 
 def _from_another_file(site: Site, name: str, wanted: set[str]) -> EosPad | None:
-    stem = site.module.dotted.rpartition(".")[2].encode()
+    # The stem of a file need not be a name: `train(1).py`.
+    stem = re.escape(site.module.dotted.rpartition(".")[2].encode())
     called = name.encode()
     imported = re.compile(
         rb"from\s+[\w.]*\b" + stem + rb"\s+import\s*(?:\([^)]*\b" + called + rb"\b|[^\n(]*\b" + called + rb"\b)"
@@ -173,13 +176,13 @@ def _from_another_file(site: Site, name: str, wanted: set[str]) -> EosPad | None
     for path, data in sorted(site.project.files.items()):
         if path == site.module.path or called not in data or b"eos" not in data or not imported.search(data):
             continue
-        given = list(_ELSEWHERE.finditer(data))
+        given, handed = list(_ELSEWHERE.finditer(data)), _arguments(data, called)
         for match in given:
             owner = match.group(1)
             others = [other for other in given if other.group(1) == owner]
             if not all(re.match(rb"[\w.]+\.eos_(?:token|id)", other.group(2)) for other in others):
                 continue
-            if any(re.search(rb"\b" + owner + rb"\b", text) for text in _arguments(data, called)):
+            if any(re.search(rb"\b" + owner + rb"\b", text) for text in handed):
                 line = data.count(b"\n", 0, match.start()) + 1
                 column = match.start() - data.rfind(b"\n", 0, match.start())
                 note = Related(
@@ -193,12 +196,15 @@ def _arguments(data: bytes, called: bytes) -> list[bytes]:
     """The text of the arguments of each call of a name, up to the parenthesis that closes it."""
     found: list[bytes] = []
     for match in re.finditer(rb"(?<![\w.])(?:\w+\.)?" + called + rb"\s*\(", data):
-        depth, end = 1, match.end()
-        while depth and end < len(data):
-            depth += {b"(": 1, b")": -1}.get(data[end : end + 1], 0)
-            end += 1
-        if not data[: match.start()].rstrip().endswith((b"def", b"class")):
-            found.append(data[match.end() : end])
+        if data[max(0, match.start() - 80) : match.start()].rstrip().endswith((b"def", b"class")):
+            continue
+        depth, end = 1, min(match.end() + _LONGEST, len(data))
+        for sign in _PARENTHESIS.finditer(data, match.end(), end):
+            depth += 1 if sign.group() == b"(" else -1
+            if depth == 0:
+                end = sign.start()
+                break
+        found.append(data[match.end() : end])
     return found
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from typing import NamedTuple
 
 from shardlint.facts.matching import last_part
 from shardlint.facts.module import FUNCTIONS, Binding, Module
-from shardlint.facts.names import local_definition, resolve
+from shardlint.facts.names import local_definition, resolve, self_values
 from shardlint.facts.path_roles import in_tests
 from shardlint.facts.program import package_name
 
@@ -23,6 +25,10 @@ _STEPS = 6
 
 _MOST_CALLERS = 24
 """Files that are searched for the calls of one function; one that more files name is called by too many to tell."""
+
+
+_EXTENDS = rb"\bclass\s+\w+\s*\([^)]*\b%s\b"
+"""A class that extends one of a name."""
 
 
 class Untold(Exception):
@@ -72,11 +78,15 @@ class ProjectModules:
         words = self._words
         return Module(path, source.text, tree, dotted=dotted, project=lambda: words)
 
-    def definition(self, name: str, seen_from: Module, steps: int = _STEPS) -> Definition | None:
+    def definition(self, name: str, seen_from: Module) -> Definition | None:
         """What a dotted name means in a file, through the packages that hand it on; None if it is not of the project.
 
         A name that a file gives two meanings has none that is certain.
         """
+        return self._definition(name, seen_from, _STEPS, set())
+
+    def _definition(self, name: str, seen_from: Module, steps: int, seen: set[tuple[str, str]]) -> Definition | None:
+        """`seen`: the files, with what was looked for in them: star imports may lead to a file in many ways."""
         found = local_definition(seen_from, name)
         if found is not None:
             return _only(seen_from, found)
@@ -85,30 +95,37 @@ class ProjectModules:
             path = self._path(".".join(parts[:cut]), seen_from.path)
             module = self.module(path) if path is not None else None
             if module is not None:
-                return self._inside(module, parts[cut:], steps)
+                asked = (module.path, ".".join(parts[cut:]))
+                if asked in seen:
+                    return None
+                seen.add(asked)
+                return self._inside(module, parts[cut:], steps, seen)
         return None
 
-    def _inside(self, module: Module, rest: list[str], steps: int) -> Definition | None:
+    def _inside(self, module: Module, rest: list[str], steps: int, seen: set[tuple[str, str]]) -> Definition | None:
         found = local_definition(module, ".".join([module.dotted, *rest]))
         if found is not None:
             return _only(module, found)
         root = module.scopes[module.tree]
         bindings = root.bindings.get(rest[0], [])
         if not bindings and steps:
-            handed_on = (self.definition(".".join([star, *rest]), module, steps - 1) for star in root.stars if star)
+            stars = [".".join([star, *rest]) for star in root.stars if star]
+            handed_on = (self._definition(star, module, steps - 1, seen) for star in stars)
             return next((found for found in handed_on if found is not None), None)
         if len(bindings) != 1 or not steps:
             return None
-        return self._bound(module, bindings[0], rest[1:], steps)
+        return self._bound(module, bindings[0], rest[1:], steps, seen)
 
-    def _bound(self, module: Module, binding: Binding, rest: list[str], steps: int) -> Definition | None:
+    def _bound(
+        self, module: Module, binding: Binding, rest: list[str], steps: int, seen: set[tuple[str, str]]
+    ) -> Definition | None:
         if binding.kind == "import" and binding.target is not None:
-            return self.definition(".".join([binding.target, *rest]), module, steps - 1)
+            return self._definition(".".join([binding.target, *rest]), module, steps - 1, seen)
         if binding.kind != "assign" or not binding.exact or binding.value is None:
             return None
         names = resolve(module, binding.value).names
         if len(names) == 1 and isinstance(binding.value, (ast.Name, ast.Attribute)):
-            return self.definition(".".join([*names, *rest]), module, steps - 1)
+            return self._definition(".".join([*names, *rest]), module, steps - 1, seen)
         return None if rest else Definition(module, binding.value)
 
     def _path(self, name: str, importer: str) -> str | None:
@@ -123,7 +140,18 @@ class ProjectModules:
                 if path in paths:
                     return path
         found = self._names.get(name, ())
-        return found[0] if len(found) == 1 else None
+        if len(found) == 1:
+            return found[0]
+        return self._above(inner, folder) if "." in name else None
+
+    def _above(self, inner: str, folder: str) -> str | None:
+        """The file in a folder above the importing one: packages without `__init__.py`, run from where they lie."""
+        while folder:
+            folder = folder.rpartition("/")[0]
+            for path in (f"{folder}/{inner}.py", f"{folder}/{inner}/__init__.py"):
+                if path in self._words.paths:
+                    return path
+        return None
 
     @property
     def _names(self) -> Mapping[str, list[str]]:
@@ -160,7 +188,7 @@ class ProjectModules:
         """Every call of a function or class of the project outside of tests, file by file.
 
         Raises Untold where some use of its name cannot be told: one that is handed on as a value
-        (`Trainer(data_collator=collate)`) may be called anywhere with anything.
+        (`Trainer(data_collator=collate)`) may be called anywhere with anything, and so may a class that others extend.
         """
         node = of.node
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
@@ -182,8 +210,23 @@ class ProjectModules:
                 call = module.parent(use)
                 if isinstance(call, ast.Call) and call.func is use and len(meant) == 1:
                     yield module, call
-                elif not _is_base(module, use):
+                elif not _is_type(module, use):
                     raise Untold
+
+    def gives(self, of: ast.ClassDef, attribute: str) -> bool:
+        """Whether a class that extends another, by its name, gives an attribute a value of its own."""
+        named, names = {of.name}, [of.name]
+        for name in names:
+            for path in self._words.holding(name):
+                module = self.module(path) if re.search(_EXTENDS % name.encode(), self._words.text(path)) else None
+                for node in module.scopes if module is not None else ():
+                    if not isinstance(node, ast.ClassDef) or name not in map(last_part, node.bases):
+                        continue
+                    if module is not None and node is not of and self_values(module, node, attribute):
+                        return True
+                    names += {node.name} - named
+                    named.add(node.name)
+        return False
 
     def _means(self, name: str, module: Module, wanted: Definition) -> bool:
         found = self.definition(name, module)
@@ -192,26 +235,28 @@ class ProjectModules:
 
 def _only(module: Module, node: FunctionNode | ast.ClassDef) -> Definition | None:
     """A definition, unless the file has another one of the same name."""
-    name = module.qualified(node)
-    same = [one for one in module.scopes if isinstance(one, (*FUNCTIONS, ast.ClassDef)) and one.name == node.name]
-    return Definition(module, node) if [module.qualified(one) for one in same].count(name) == 1 else None
+    counts = module.memo.get("definitions")
+    if not isinstance(counts, Counter):
+        defined = [one for one in module.scopes if isinstance(one, (*FUNCTIONS, ast.ClassDef))]
+        counts = module.memo["definitions"] = Counter(map(module.qualified, defined))
+    return Definition(module, node) if counts[module.qualified(node)] == 1 else None
 
 
 def _uses(module: Module, name: str) -> Iterator[ast.Name | ast.Attribute]:
     """The places of a file that read a name, or an attribute of that name."""
+    aliases = _aliases(module, name)
     for node in ast.walk(module.tree):
         if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
             continue
         word = last_part(node)
-        if word == name or (isinstance(node, ast.Name) and _alias(module, word) == name):
+        if word == name or word in aliases:
             yield node
 
 
-def _alias(module: Module, name: str) -> str:
-    """The last part of what a name of the file's top level is imported as."""
-    bindings = module.scopes[module.tree].bindings.get(name, ())
-    target = bindings[0].target if len(bindings) == 1 and bindings[0].kind == "import" else None
-    return target.rpartition(".")[2] if target else ""
+def _aliases(module: Module, name: str) -> set[str]:
+    """The names under which some scope of a file imports something of that name."""
+    bindings = [one for scope in module.scopes.values() for inner in scope.bindings.values() for one in inner]
+    return {one.name for one in bindings if one.kind == "import" and (one.target or "").rpartition(".")[2] == name}
 
 
 def _registers(mark: ast.expr, registry: str, key: str) -> bool:
@@ -228,13 +273,11 @@ def _registers(mark: ast.expr, registry: str, key: str) -> bool:
     return key in named and last_part(mark.func.value) == registry
 
 
-def _is_base(module: Module, use: ast.expr) -> bool:
-    """Whether a use only derives a class, names a type, or asks `isinstance`."""
+def _is_type(module: Module, use: ast.expr) -> bool:
+    """Whether a use only names a type, or asks `isinstance`."""
     parent = module.parent(use)
-    if isinstance(parent, ast.ClassDef):
-        return True
     if isinstance(parent, (ast.arg, ast.AnnAssign)):
-        return True
+        return parent.annotation is use
     return isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "isinstance"
 
 

@@ -57,6 +57,12 @@ class ProjectWords:
             self._holding[word] = found
         return self._holding[word]
 
+    def sets(self, owner: str, attribute: str) -> bool:
+        """Whether a file that spells the name of a class sets an attribute of an object, other than by `self.`."""
+        text = attribute.encode()
+        regex = re.compile(rb"(?<!\bself)\." + text + rb"\s*=(?!=)")
+        return any(text in data and regex.search(data) for data in map(self.text, self.holding(owner)))
+
     def reads(self, name: str) -> int:
         """How often `.name` is read, or `"name"` written as a text, in all files together."""
         return self.count(name, rf"\.\s*{name}\b(?!\s*=[^=])|(['\"]){name}\1")

@@ -130,12 +130,8 @@ def read_keys(module: Module, collate: ast.FunctionDef) -> Keys | None:
         arguments = arguments[1:]
     if not arguments or collate.decorator_list:
         return None
-    batch, nodes = arguments[0].arg, list(ast.walk(collate))
-    loops = [node for node in nodes if isinstance(node, (ast.comprehension, ast.For))]
-    each = [loop.target for loop in loops if isinstance(loop.iter, ast.Name) and loop.iter.id == batch]
-    items = {target.id for target in each if isinstance(target, ast.Name)}
-    if not all(isinstance(target, ast.Name) for target in each):
-        return None
+    nodes = list(ast.walk(collate))
+    samples = _Samples(module, arguments[0].arg, nodes)
     # A key that the collator asks for (`"x" in sample`, `sample.get("x")`) is one that it can do without.
     optional = _texts(*(node.left for node in nodes if isinstance(node, ast.Compare)))
     possible: set[str] = set()
@@ -145,26 +141,108 @@ def read_keys(module: Module, collate: ast.FunctionDef) -> Keys | None:
             continue
         if node.id == "super":
             return None
-        if node.id == batch or node.id in items:
-            taken = _taken_of_batch(module, node) if node.id == batch else _taken_of_sample(module, node)
-            if taken is None:
-                return None
-            possible |= taken.possible
-            needed |= taken.sure
-            optional |= taken.possible - taken.sure
+        taken = samples.taken(node)
+        if taken is None:
+            return None
+        possible |= taken.possible
+        needed |= taken.sure
+        optional |= taken.possible - taken.sure
     return Keys(needed - optional, possible) if possible else None
 
 
-def _taken_of_batch(module: Module, node: ast.Name) -> Keys | None:
-    """The key that one use of the batch takes: none for `len(batch)` and loops, one for `batch[0]["x"]`."""
-    parent = module.parent(node)
-    if isinstance(parent, (ast.comprehension, ast.For)):
-        return Keys((), ())
-    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id == "len":
-        return Keys((), ())
-    if isinstance(parent, ast.Subscript) and not isinstance(parent.slice, ast.Slice):
-        return _taken_of_sample(module, parent)
-    return None
+class _Samples:
+    """The names under which a function holds a batch, its samples, and views of their keys."""
+
+    def __init__(self, module: Module, batch: str, nodes: list[ast.AST]) -> None:
+        self._module, self._batch = module, batch
+        self._loops = [node for node in nodes if isinstance(node, (ast.comprehension, ast.For))]
+        self._names = {name for loop in self._loops if self._over_batch(loop) for name in self._targets(loop)}
+
+    def taken(self, node: ast.Name) -> Keys | None:
+        """The keys that one use of a name takes of a sample; None when it may take more."""
+        if node.id == self._batch:
+            return self._of_batch(node)
+        if node.id not in self._names:
+            return Keys((), ())
+        loop = self._loop_of(node)
+        if loop is None:
+            return None
+        return self._of_sample(node) if self._over_batch(loop) else Keys((), ())
+
+    def _loop_of(self, node: ast.Name) -> ast.comprehension | ast.For | None:
+        """The loop that gives a name its value here; None where it may be one of several."""
+        for at in self._module.ancestors(node):
+            for loop in [at] if isinstance(at, ast.For) else getattr(at, "generators", []):
+                if node.id in self._targets(loop) and not _within(self._module, node, loop.iter):
+                    return loop if isinstance(loop, (ast.comprehension, ast.For)) else None
+        after = [loop for loop in self._loops if isinstance(loop, ast.For) and node.id in self._targets(loop)]
+        return after[0] if len(after) == 1 else None
+
+    def _over_batch(self, loop: ast.comprehension | ast.For) -> bool:
+        return _is_name(_numbered(loop.iter), self._batch)
+
+    def _targets(self, loop: ast.comprehension | ast.For) -> list[str]:
+        target: ast.expr = loop.target
+        if _numbered(loop.iter) is not loop.iter and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+            target = target.elts[1]
+        if isinstance(target, ast.Name):
+            return [target.id]
+        # Of `for image, text in batch` each name is a part of a sample, which has no keys that are known.
+        return [one.id for one in ast.walk(target) if isinstance(one, ast.Name)] if self._over_batch(loop) else []
+
+    def _of_batch(self, node: ast.Name) -> Keys | None:
+        """None for `len(batch)` and loops, one for `batch[0]["x"]`."""
+        parent = self._module.parent(node)
+        if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name):
+            if parent.func.id == "len":
+                return Keys((), ())
+            if _numbered(parent) is not parent:
+                parent = self._module.parent(parent)
+        if isinstance(parent, (ast.comprehension, ast.For)):
+            single = isinstance(parent.target, ast.Name) or _numbered(parent.iter) is not parent.iter
+            return Keys((), ()) if single else None
+        if isinstance(parent, ast.Subscript) and not isinstance(parent.slice, ast.Slice):
+            return self._of_sample(parent)
+        return None
+
+    def _of_sample(self, node: ast.expr) -> Keys | None:
+        """What one use of a sample takes; a view of its keys takes none where the function only asks what is in it."""
+        parent = self._module.parent(node)
+        if isinstance(parent, ast.Attribute) and parent.attr == "keys":
+            called = self._module.parent(parent)
+            return Keys((), ()) if called is not None and self._only_asked(called) else None
+        if isinstance(parent, ast.Call) and _is_name(parent.func, "isinstance"):
+            return Keys((), ())
+        return _taken_of_sample(self._module, node)
+
+    def _only_asked(self, view: ast.AST) -> bool:
+        """Whether `sample.keys()` is only asked for a literal key, in place or under a name."""
+        parent = self._module.parent(view)
+        if isinstance(parent, ast.Compare):
+            return bool(_texts(parent.left))
+        target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
+        if not isinstance(target, ast.Name):
+            return False
+        name = target.id
+        uses = [one for one in ast.walk(self._module.function(view)) if _is_name(one, name)]
+        loads = [one for one in uses if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)]
+        asking = [self._module.parent(one) for one in loads]
+        return all(isinstance(one, ast.Compare) and bool(_texts(one.left)) for one in asking)
+
+
+def _numbered(value: ast.expr) -> ast.expr:
+    """`batch` of `enumerate(batch)`; anything else as it is."""
+    if isinstance(value, ast.Call) and _is_name(value.func, "enumerate") and len(value.args) == 1:
+        return value.args[0]
+    return value
+
+
+def _is_name(node: ast.AST, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _within(module: Module, node: ast.AST, outer: ast.AST) -> bool:
+    return node is outer or any(at is outer for at in module.ancestors(node))
 
 
 def _taken_of_sample(module: Module, node: ast.expr) -> Keys | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from shardlint.environment import Environment
 from shardlint.facts.guards import Guard, guards
@@ -22,6 +22,7 @@ from shardlint.facts.rank_values import RankValue, rank_value
 from shardlint.facts.samples import written_keys
 from shardlint.facts.values import MISSING, identity, literal, made_from, parameter_default
 from shardlint.finding import Finding, Related, Span
+from shardlint.not_judged import NotJudged
 from shardlint.query import Query
 
 if TYPE_CHECKING:
@@ -330,14 +331,6 @@ class Site(Expression):
         )
 
 
-class NotJudged(NamedTuple):
-    """A place of which a rule cannot tell: counted, and shown under `--show-unknown`. `reason` ends a sentence."""
-
-    function: str
-    line: int
-    reason: str
-
-
 class Function:
     """A function of the linted file, or the file's own body."""
 
@@ -428,4 +421,4 @@ def file_calls(site: Site, query: Query) -> list[Site]:
     return [Site(site.module, hit, site.voice) for hit in matches(site.module, query)]
 
 
-__all__ = ["MISSING", "Expression", "Function", "NotJudged", "Site", "file_calls"]
+__all__ = ["MISSING", "Expression", "Function", "Site", "file_calls"]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 
-from shardlint.facts.cuts import EVERY
-from shardlint.facts.matching import matches
+from shardlint.facts.cuts import EVERY, cut_names
 from shardlint.facts.module import word_of
 from shardlint.facts.site import Site
-from shardlint.query import Sliced
 
 
 def uncut_beside(site: Site, keys: Iterable[str]) -> list[str]:
@@ -19,13 +17,8 @@ def uncut_beside(site: Site, keys: Iterable[str]) -> list[str]:
     """
     wanted = tuple(keys)
     function = site.function.ast
-    cut = {
-        name
-        for hit in matches(site.module, Sliced(*wanted))
-        if site.module.function(hit.call) is function
-        for name in hit.name.split()
-    }
-    if EVERY in (cut | {site.name}):
+    cut = cut_names(site.module, function)
+    if EVERY in cut:
         return []
     nodes = list(ast.walk(function))
     return [key for key in wanted if key not in cut and _stays(nodes, site.positional[0].ast, key)]

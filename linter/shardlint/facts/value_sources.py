@@ -29,6 +29,9 @@ _WRAPPERS = {
 }
 """Functions that give back what they are handed, with that argument. Source: their documentation."""
 
+_CHANGES = ("update", "setdefault", "pop", "popitem", "clear")
+"""Methods that change a dict."""
+
 _TRANSPARENT = frozenset(
     ("staticmethod", "classmethod", "functools.cache", "functools.lru_cache", "typing.no_type_check")
 )
@@ -129,6 +132,8 @@ class _Search:
     def _item(self, value: Source, node: ast.Subscript, depth: int) -> list[Source]:
         """An item: of a dict, of a registry; of something from elsewhere it is the item itself."""
         owners = self.of(Source(value.module, node.value, value.frame), depth + 1)
+        if last_part(node.value) in _changed(value.module) and isinstance(node.value, (ast.Name, ast.Attribute)):
+            raise Unresolved(value.module, node)
         if owners and all(_from_elsewhere(owner) for owner in owners):
             key = node.slice.value if isinstance(node.slice, ast.Constant) else None
             found = self.modules.registered(last_part(node.value), key) if isinstance(key, str) else None
@@ -285,12 +290,18 @@ class _Search:
             given = [Source(module, one, value.frame) for one in self_values(module, owner, node.attr)]
             given = given or self._of_bases(module, owner, node.attr)
             given = [one for one in given if not _is_none(one.node)] or given
+            if (given or node.attr in _fields(owner)) and self._set_elsewhere(module, owner, node.attr):
+                raise Unresolved(module, node)
             if given:
                 return self._all(given, depth)
             if node.attr in _fields(owner):
                 return self._field(value, node, owner, depth)
         names = resolve(module, node).names
         return self._named(value, names[0], depth) if len(names) == 1 else self._member(value, node, depth)
+
+    def _set_elsewhere(self, module: Module, owner: ast.ClassDef, attribute: str) -> bool:
+        """Whether a class that extends this one gives the attribute a value, or whoever has an object of it may."""
+        return module.project().sets(owner.name, attribute) or self.modules.gives(owner, attribute)
 
     def _member(self, value: Source, node: ast.Attribute, depth: int) -> list[Source]:
         """An attribute of an object: what its class gives it; where that is from elsewhere, the attribute itself."""
@@ -382,6 +393,8 @@ class _Search:
         in_class = isinstance(value.module.parent(function), ast.ClassDef)
         marks = [mark.id for mark in function.decorator_list if isinstance(mark, ast.Name)]
         if in_class and "staticmethod" not in marks:
+            if "classmethod" not in marks and self._is_class(caller, call.func):
+                raise Unresolved(caller, call)  # `Class.method(object, ...)`
             names = names[1:]
         position = names.index(node.id) if node.id in names else None
         given = argument(call, node.id, position)
@@ -397,9 +410,17 @@ class _Search:
             raise Unresolved(caller, call)
         return self.of(Source(value.module, default), depth + 1)
 
+    def _is_class(self, module: Module, method: ast.expr) -> bool:
+        """Whether a method is taken from a class by its name."""
+        owners = resolve(module, method.value).names if isinstance(method, ast.Attribute) else ()
+        found = [self.modules.definition(name, module) for name in owners]
+        return any(one is not None and isinstance(one.node, ast.ClassDef) for one in found)
+
     def items(self, value: Source, key: str, depth: int) -> list[Source] | None:
         """The expressions under a key of a dict, one for each dict that the value may be; None if the key is absent."""
         found: list[Source] = []
+        if last_part(value.node) in _changed(value.module):
+            raise Unresolved(value.module, value.node)
         for one in self.of(value, depth):
             entry = self._entry(one, key, depth)
             if entry is None:
@@ -409,6 +430,8 @@ class _Search:
 
     def _entry(self, source: Source, key: str, depth: int) -> list[Source] | None:
         module, node, frame, _ = source
+        if _assigned_to(module, node) in _changed(module):
+            raise Unresolved(module, node)
         if isinstance(node, ast.Dict):
             pairs = list(zip(node.keys, node.values, strict=True))
         elif isinstance(node, ast.Call) and resolve(module, node.func).names == ("builtins.dict",) and not node.args:
@@ -442,6 +465,40 @@ class _Search:
         return value._replace(definition=found)
 
 
+def _assigned_to(module: Module, node: ast.expr) -> str | None:
+    """The name that a statement gives a value; None where none does."""
+    parent = module.parent(node)
+    targets = (
+        parent.targets
+        if isinstance(parent, ast.Assign)
+        else [parent.target]
+        if isinstance(parent, ast.AnnAssign)
+        else []
+    )
+    return last_part(targets[0]) if targets else None
+
+
+class _Changed(frozenset[str]):
+    """Names of dicts that change."""
+
+
+def _changed(module: Module) -> frozenset[str]:
+    """The names of dicts to which a file adds something after they were made."""
+    known = module.memo.get("changed dicts")
+    if isinstance(known, _Changed):
+        return known
+    owners: list[ast.expr] = []
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
+            owners.append(node.value)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
+            owners.append(node.func.value)
+        elif isinstance(node, ast.AugAssign):
+            owners.append(node.target)
+    found = module.memo["changed dicts"] = _Changed(word for word in map(last_part, owners) if word)
+    return found
+
+
 def _from_elsewhere(source: Source) -> bool:
     """Whether a source is the result of something outside of the project, or a part of one."""
     if source.definition is not None or not isinstance(source.node, (ast.Call, ast.Subscript, ast.Attribute)):
@@ -465,7 +522,7 @@ def _fields(owner: ast.ClassDef) -> list[str]:
     marks = [mark.func if isinstance(mark, ast.Call) else mark for mark in owner.decorator_list]
     if not any(last_part(mark) == "dataclass" for mark in marks):
         return []
-    annotated = [one for one in owner.body if isinstance(one, ast.AnnAssign)]
+    annotated = [one for one in owner.body if isinstance(one, ast.AnnAssign) and "ClassVar" not in ast.unparse(one)]
     return [one.target.id for one in annotated if isinstance(one.target, ast.Name)]
 
 

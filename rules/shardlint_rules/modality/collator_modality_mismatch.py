@@ -36,10 +36,11 @@ class CollatorModalityMismatch(LocalRule):
     A collator that batches every media key of the dataset; a processor where a collator hands media to one.
 
     Known limits
-    Both sides must be known: a dataset whose `__getitem__` returns a dict of literal keys, or a model of transformers;
-    and a collator of a known library, or one of the project that takes keys of each sample by name. They are followed
-    through names, attributes, parameters, factories, registries and `**kwargs` in all files of the project. Where they
-    lead out of it, to a configuration or into a branch, the call is counted as not judged (`--show-unknown`).
+    Both sides must be known: a dataset whose code shows the keys of its samples or loads media into them, or a model of
+    transformers; and a collator of a known library, or one of the project that takes keys by name. They are followed
+    through names, parameters, factories, registries and `**kwargs`. Not seen: columns that a dataset of the hub has,
+    samples that are tuples or made beforehand, a `ConcatDataset`, media that a setting turns on, a pair of which one
+    branch fits. What leads into a configuration counts as not judged (`--show-unknown`).
     """
 
     severity, since = "warning", "0.1.0"
@@ -88,13 +89,13 @@ class CollatorModalityMismatch(LocalRule):
 
     def judge(self, site: Site) -> Judgements:
         ways = batchings(site, _KNOWN)
-        found = [_mismatch(way) for way in ways]
+        wrong = [way for way in ways if _mismatch(way)[0]]
+        # Which values meet at run time is not known: all pairs must be wrong. A tokenizer is the wrong one in any pair.
+        worst = [way for way in wrong if way.tokenizer_asked] or (wrong if len(wrong) == len(ways) else [])
         unknown = [way.lost for way in ways if not way.judged]
-        # Which of several values meet at run time is not known: all of their combinations must be wrong.
-        if found and all(what for what, _ in found):
-            what, remedy = found[0]
-            at = site.argument("data_collator") or site.argument("collate_fn")
-            yield site.finding(f"`{ways[0].name}` {what}", help=remedy, at=at)
+        if worst:
+            (what, remedy), at = _mismatch(worst[0]), site.argument("data_collator") or site.argument("collate_fn")
+            yield site.finding(f"`{worst[0].name}` {what}", help=remedy, at=at)
         elif unknown and not site.in_tests:
             yield site.not_judged(f"what {unknown[0]} takes or gives is not known, so nothing is said of modalities")
 
@@ -104,16 +105,15 @@ def _mismatch(way: Batching) -> tuple[str, str]:
     fitting = "use a collator for what the dataset gives and the model takes"
     reads, has = (_listed(keys.possible) if keys else "" for keys in (way.reads, way.samples))
     if way.dropped:
-        what = f"takes {reads} of each sample and drops {_listed(way.dropped)}, so the "
-        what += f"{_KNOWN.keys[min(way.dropped)]} that the dataset loads never reaches the model"
+        what = f"takes {reads} of each sample and drops {_listed(way.dropped)}"
+        what += f", so the {way.medium} input that the dataset loads never reaches the model"
         return what, f"batch {_listed(way.dropped)} in the collator, or do not load it"
     if way.missing:
         return f"needs {_listed(way.missing)}, but samples have {has}: the first batch fails", fitting
     if way.text_asked:
-        only = " and ".join(sorted(way.takes))
-        return f"needs `input_ids`, but `{way.model}` takes {only} input alone: the first batch fails", fitting
+        return f"needs `input_ids`, but `{way.model}` takes {' and '.join(sorted(way.takes))} input alone", fitting
     if way.unwanted:
-        return f"puts {_listed(way.unwanted)} into every batch, but `{way.model}` takes text alone", fitting
+        return f"puts {_listed(way.unwanted)} into its batches, but `{way.model}` takes text alone", fitting
     if way.incomplete:
         what = f"gives no {_listed(way.incomplete)}, and `{way.model}` cannot place the media in the text without"
         return f"{what}: the first batch fails", f"keep {_listed(way.incomplete)} of what the processor returns"
@@ -121,7 +121,7 @@ def _mismatch(way: Batching) -> tuple[str, str]:
         return f"drops the {' and '.join(way.left_out)} input of `{way.dataset.library_name}`", fitting
     if way.tokenizer_asked:
         medium, called = way.tokenizer_asked
-        what = f"hands {medium} input to `{called}`, a tokenizer, which takes text alone: the first batch fails"
+        what = f"hands {medium} input to `{called}`, a tokenizer, which refuses it or loses it, by its version"
         return what, "load the model's processor (`AutoProcessor.from_pretrained`) and give that to the collator"
     return "", ""
 

@@ -27,9 +27,10 @@ class CollatorTruncatesPlaceholders(LocalRule):
     cut every token key.
 
     Known limits
-    Tokens and media must be handled in one function. A function that looks at the ids of media tokens or leaves long
-    samples out is believed, as is a file that speaks of image placeholders. A processor counts where the file calls its
-    `apply_chat_template` or writes `<image>`; others (CLIP, BLIP, Donut) have no placeholders.
+    Tokens and media must be handled in one function. Believed are a function that looks at the ids of media tokens or
+    leaves long samples out, a file that speaks of image placeholders, and a project that takes `<image>` out of texts.
+    A processor counts where the file calls its `apply_chat_template` or writes `<image>`, and compares nothing with the
+    limit; others (CLIP, BLIP, Donut) have no placeholders.
     """
 
     severity, since = "warning", "0.1.0"
@@ -74,7 +75,6 @@ class CollatorTruncatesPlaceholders(LocalRule):
                     batch[key] = batch[key][:, :limit]
                 batch["pixel_values"] = torch.cat([s["pixel_values"] for s in samples])
                 return batch
-
             def captions(samples):
                 return clip(text=[s["caption"] for s in samples], images=[s["image"] for s in samples], truncation=True)
             """
@@ -85,16 +85,16 @@ class CollatorTruncatesPlaceholders(LocalRule):
         if site.called != "cut":
             yield from _processor(site)
             return
-        cut, limit = site.positional
-        texts = site.function.words
+        (cut, limit), texts = site.positional, site.function.words
         if site.function.is_module or not _has_media(site, texts) or site.function.leaves_out(limit):
             return
+        placeholders = not any(map(_CHECKED.search, texts)) and "image placeholder" not in site.module.text
         if uncut(site, ("labels",)):
             yield site.finding(
                 f"`{cut.text}` is cut to `{limit.text}`, but not `labels`: a long batch has more labels than logits",
                 help="cut every token key of the batch to the same length",
             )
-        elif not any(map(_CHECKED.search, texts)) and "image placeholder" not in site.module.text:
+        elif placeholders and not site.project.count("<image>", r"replace\(\s*(['\"])<image>\1,\s*(['\"])\2"):
             what = "every key" if site.name == "*" else f"`{cut.text}`"
             yield site.finding(
                 f"{what} is cut to `{limit.text}`, and placeholders of images, video or sound with it, but the media "
@@ -120,7 +120,8 @@ def _processor(site: Site) -> Findings:
         return
     module, chat = site.module, f"{site.called}.apply_chat_template"
     templates = any(module.source(call.func) == chat for call in module.calls.get("apply_chat_template", ()))
-    if truncation.literal in (True, "longest_first") and (templates or _ASKED.search(module.text)):
+    checked = re.search(rf"[<>]=? *{re.escape(limit.text)}(?!\w)", module.text)
+    if truncation.literal in (True, "longest_first") and (templates or _ASKED.search(module.text)) and not checked:
         yield site.finding(
             f"`{site.called}` may cut the placeholders of the media that it is given: a text over `{limit.text}` "
             "tokens stops the run",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
-from shardlint.rule import Bad, ConfigRule, Findings, Good, Scalar, Scalars, entries, research, table
+from shardlint.rule import Bad, ConfigRule, Good, Judgements, Scalar, Scalars, entries, research, table
 
 _TABLE = table("config_modalities", of=__name__)
 _WORDS = {name: {key: str(words).split() for key, words in section.items()} for name, section in _TABLE.items()}
@@ -36,12 +35,7 @@ class ConfigModalityMismatch(ConfigRule):
     symptoms = (r"This model does not support (image|video|audio) input", r"(Image p|P)rocessor was not found")
     bad = (
         Bad(
-            """
-            model_name_or_path: Qwen/Qwen2-VL-7B-Instruct
-            stage: sft
-            dataset: mllm_demo,identity
-            template: qwen  # error
-            """,
+            "model_name_or_path: Qwen/Qwen2-VL-7B\nstage: sft\ndataset: mllm_demo\ntemplate: qwen  # error",
             path="vl.yaml",
         ),
         Bad("base_model: 'x/Llama-3.2-3B'\nprocessor_type: AutoProcessor  # error\ndatasets: []", path="a.yml"),
@@ -51,27 +45,27 @@ class ConfigModalityMismatch(ConfigRule):
         Good("base_model: x/gemma-3-4b-it\nsample_packing: true\ndatasets: []\nchat_template: gemma3", path="a.yml"),
     )
 
-    def judge(self, scalar: Scalar) -> Findings:
+    def judge(self, scalar: Scalar) -> Judgements:
         name = _NAMES[scalar.pointer]
         if scalar.keys.isdisjoint(_WORDS[name]["marks"]) or _stated(scalar, _WORDS[name].get("unless")):
             return
-        for at, its, other, others, result in islice(_conflicts(name, scalar), 1):
-            yield at.finding(
-                f"{_said(at, its)}, but {_said(other, others)}: {_TABLE[name][result]}",
-                help=f"let `{at.pointer}` and `{other.pointer}` be for the same modality",
-                related=[other.note(_said(other, others))],
-            )
+        for at, its, other, others, result in _conflicts(name, scalar):
+            message = f"{_said(at, its)}, but {_said(other, others)}: {_TABLE[name][result]}"
+            advice = f"let `{at.pointer}` and `{other.pointer}` be for the same modality"
+            yield at.finding(message, help=advice, related=[other.note(_said(other, others))])
+            return
+        if not _takes(scalar):
+            yield scalar.not_judged(f"what the model `{scalar.value}` takes is not known")
 
 
 def _conflicts(name: str, model: Scalar) -> Iterator[tuple[Scalar, frozenset[str], Scalar, frozenset[str], str]]:
     """What does not fit: a value and what it is for, another and what that is for, what happens. The surest first."""
-    words, hub_name = _WORDS[name], str(model.value).rstrip("/").rpartition("/")[2].lower()
-    takes = next((kind for kind, names in _WORDS["models"].items() if hub_name in names), "")
+    words, takes = _WORDS[name], _takes(model)
     keys, switch, plain, drawn, raw, template = (
         next(iter(_stated(model, words.get(key))), None)
         for key in ("keys", "switches", "text_values", "diffusion_values", "raw_values", "template")
     )
-    untaught = any(part in hub_name for part in words.get("untaught", ()))
+    untaught = any(part in str(model.value).lower() for part in words.get("untaught", ()))
     made = _made(name, None if untaught else template)
     data, holds = _data(name, model)
     beside = "beside" not in words or _stated(model, words["beside"])
@@ -90,6 +84,12 @@ def _conflicts(name: str, model: Scalar) -> Iterator[tuple[Scalar, frozenset[str
     ):
         if applies and at is not None and other is not None:
             yield at, its, other, others, f"says_{result}"
+
+
+def _takes(model: Scalar) -> str:
+    """ "text" or "media", by the name of a model; empty for one that is not known."""
+    hub_name = str(model.value).rstrip("/").rpartition("/")[2].lower()
+    return next((kind for kind, names in _WORDS["models"].items() if hub_name in names), "")
 
 
 def _made(name: str, template: Scalar | None) -> frozenset[str]:

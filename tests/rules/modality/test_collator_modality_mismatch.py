@@ -71,7 +71,228 @@ ASKS = """
             return self.processor(text=words, images=[s["image"] for s in samples])
     """
 
+LOADED = """
+    import torchaudio
+    from PIL import Image
+    from torch.utils.data import Dataset
+
+    class Pictures(Dataset):
+        def __init__(self, folder):
+            self.rows = read(folder)
+
+        def __getitem__(self, index):
+            try:
+                row = self._row(index)
+                return row
+            except OSError:
+                return self.__getitem__(0)
+
+        def _row(self, index):
+            kept = tokenize(self.rows[index])
+            if "file" in self.rows[index]:
+                images = [Image.open(path).convert("RGB") for path in self.rows[index]["file"]]
+                images = [self.transform(image) for image in images]
+            kept = dict(input_ids=kept["input_ids"], labels=kept["labels"])
+            if "file" in self.rows[index]:
+                kept["pic"] = images
+            elif self.args.multimodal:
+                kept["pic"] = zeros(3, 224, 224)
+            return kept
+
+    class Recordings(Dataset):
+        def __getitem__(self, index):
+            wave, rate = torchaudio.load(self.files[index])
+            return {"audio": wave, "image_id": self.names[index], "audio_latents": self.encode(wave), "rate": rate}
+
+    class Clips(Dataset):
+        def __init__(self, processor):
+            self.still = make_random_image(processor)
+
+        def __getitem__(self, index):
+            key = None
+            if "video" in self.rows[index]:
+                key = "pixel_values_videos"
+            sample = {"prompt": self.rows[index]["prompt"]}
+            if key:
+                sample[key] = self.processor(self.rows[index]["video"])
+            sample["image"] = self.still
+            return sample
+    """
+
 BAD: dict[str, Files] = {
+    "media-that-some-samples-have": {
+        "collators.py": COLLATORS,
+        "train.py": """
+            from torch.utils.data import DataLoader
+            from collators import text
+
+            class Mixed:
+                def __getitem__(self, index):
+                    sample = {"input_ids": self.ids[index], "labels": self.labels[index]}
+                    if self.images[index] is not None:
+                        sample["pixel_values"] = self.images[index]
+                    return sample
+
+            DataLoader(Mixed(), collate_fn=text)  # error
+            """,
+    },
+    "images-of-a-dataset-under-a-name-of-its-own": {
+        "loaded.py": LOADED,
+        "modules.py": """
+            from transformers import DataCollatorWithFlattening
+            from loaded import Pictures
+
+            def data_module(folder):
+                if packed:
+                    return dict(train_dataset=Pictures(folder), data_collator=DataCollatorWithFlattening())
+                collator = DataCollatorWithFlattening(return_position_ids=True)
+                return dict(train_dataset=Pictures(folder), data_collator=collator)
+            """,
+        "train.py": """
+            from transformers import Trainer
+            from modules import data_module
+
+            module = data_module(args.folder)
+            Trainer(model=model, args=args, **module)  # error
+            """,
+    },
+    "sound-that-is-dropped-and-videos-under-a-key-with-a-name": {
+        "loaded.py": LOADED,
+        "collators.py": """
+            def stills(examples):
+                ids, images, prompts = [], [], []
+                for number, example in enumerate(examples):
+                    keys = example.keys()
+                    prompts.append(example["prompt"] if "prompt" in keys else number)
+                return {"prompt": prompts, "many": len(examples)}
+
+            def names(_rows):
+                ids = [_["image_id"] for _ in _rows]
+                ids = [pad(_) + _ for _ in ids]
+                return {"names": ids, "rate": [_["rate"] for _ in _rows]}
+            """,
+        "train.py": """
+            from torch.utils.data import DataLoader
+            from collators import names, stills
+            from loaded import Clips, Recordings
+
+            DataLoader(Recordings(), collate_fn=names)  # error
+            DataLoader(Clips(processor), collate_fn=stills)  # error
+            """,
+    },
+    "images-that-a-transform-loads": {
+        "train.py": """
+            from datasets import load_dataset
+            from PIL import Image
+            from torch.utils.data import DataLoader
+
+            def load(rows):
+                photos = []
+                for path in rows["path"]:
+                    photos.append(Image.open(path))
+                rows["photos"] = photos
+                rows["words"] = tokenize(rows["caption"])
+                return rows
+
+            def collate(rows):
+                return {"words": [row["words"] for row in rows]}
+
+            DataLoader(load_dataset("m")["train"].with_transform(load), collate_fn=collate)  # error
+            """,
+    },
+    "one-of-several-callers-hands-over-a-tokenizer": {
+        "asks.py": ASKS,
+        "loop.py": """
+            from torch.utils.data import DataLoader
+
+            def run(rows, collect):
+                return DataLoader(rows, collate_fn=collect)  # error
+            """,
+        "first.py": """
+            from functools import partial
+            from transformers import AutoProcessor
+            from asks import ask
+            from loop import run
+
+            run(rows, collect=partial(ask, processor=AutoProcessor.from_pretrained("m")))
+            """,
+        "second.py": """
+            from functools import partial
+            from transformers import AutoTokenizer
+            from asks import ask
+            from loop import run
+
+            def load(name):
+                return AutoTokenizer.from_pretrained(name), None
+
+            processor, model = load("m")
+            run(rows, collect=partial(ask, processor=processor))
+            """,
+    },
+    "a-collator-of-text-for-a-model-of-images": {
+        "collators.py": COLLATORS,
+        "train.py": """
+            from transformers import Trainer, ViTForImageClassification
+            import collators
+
+            model = ViTForImageClassification.from_pretrained("m")
+            Trainer(model=model, args=args, train_dataset=rows, data_collator=collators.TextCollator(0))  # error
+            """,
+    },
+    "sound-for-a-model-of-text": {
+        "collators.py": """
+            class Padding:
+                def __call__(self, features):
+                    sounds = [{"input_values": feature["input_values"]} for feature in features]
+                    batch = self.processor.pad(sounds, return_tensors="pt")
+                    batch["labels"] = [feature["labels"] for feature in features]
+                    return batch
+            """,
+        "train.py": """
+            from transformers import BertForSequenceClassification, Trainer
+            from collators import Padding
+
+            Trainer(BertForSequenceClassification.from_pretrained("m"), args, data_collator=Padding())  # error
+            """,
+    },
+    "images-that-the-samples-lack": {
+        "sets.py": SETS,
+        "train.py": """
+            from torch.utils.data import DataLoader
+            from trl.trainer.sft_trainer import DataCollatorForVisionLanguageModeling
+            from sets import Notes
+
+            def collate(rows):
+                return [row["input_ids"] for row in rows], [row["image_tensor"] for row in rows]
+
+            DataLoader(Notes(), collate_fn=collate)  # error
+            DataLoader(Notes(), collate_fn=DataCollatorForVisionLanguageModeling(processor))  # error
+            """,
+    },
+    "a-tokenizer-that-only-its-name-tells": {
+        "loaded.py": LOADED,
+        "train.py": """
+            from torch.utils.data import DataLoader
+            from transformers import DataCollatorForSeq2Seq
+            from loaded import Recordings
+
+            def main(cfg):
+                model, tokenizer = cfg.load()
+                DataLoader(Recordings(), collate_fn=DataCollatorForSeq2Seq(tokenizer))  # error
+            """,
+    },
+    "packages-without-init-that-run-from-their-folder": {
+        "tool/zoo/data/__init__.py": "",
+        "tool/zoo/data/sets.py": SETS,
+        "tool/zoo/collators.py": COLLATORS,
+        "tool/zoo/train/run.py": """
+            from torch.utils.data import DataLoader
+            from zoo.collators import text
+            from zoo.data.sets import Figures
+
+            DataLoader(Figures(rows), collate_fn=text)  # error
+            """,
+    },
     "a-dict-of-arguments-from-another-file": {
         "pkg/__init__.py": "",
         "pkg/sets.py": SETS,
@@ -612,7 +833,7 @@ GOOD: dict[str, Files] = {
             Trainer(model, args, train_dataset=Figures(rows), data_collator=Packing())
             """,
     },
-    "media-that-some-samples-have": {
+    "media-that-a-setting-asks-for": {
         "collators.py": COLLATORS,
         "train.py": """
             from torch.utils.data import DataLoader
@@ -621,11 +842,135 @@ GOOD: dict[str, Files] = {
             class Mixed:
                 def __getitem__(self, index):
                     sample = {"input_ids": self.ids[index], "labels": self.labels[index]}
-                    if self.images[index] is not None:
+                    if self.args.with_images and self.vision is not None:
                         sample["pixel_values"] = self.images[index]
                     return sample
 
             DataLoader(Mixed(), collate_fn=text)
+            """,
+    },
+    "media-under-a-name-that-the-collator-takes": {
+        "loaded.py": LOADED,
+        "train.py": """
+            from torch.utils.data import DataLoader
+            from loaded import Pictures, Recordings
+
+            def collate(rows):
+                batch = {"x": [row["pic"] for row in rows], "labels": [row["labels"] for row in rows]}
+                return batch
+
+            def hear(rows):
+                return {"latents": [row["audio_latents"] for row in rows], "names": [row["image_id"] for row in rows]}
+
+            DataLoader(Pictures(folder), collate_fn=collate)
+            DataLoader(Recordings(), collate_fn=hear)
+            """,
+    },
+    "what-is-told-of-an-image-is-left-out": {
+        "train.py": """
+            from PIL import Image
+            from torch.utils.data import DataLoader
+
+            class Buckets:
+                def __getitem__(self, index):
+                    image, bucket = self.fit(Image.open(self.paths[index]))
+                    height, width = image.size
+                    return {"instance_images": image, "bucket_idx": bucket, "extent": image.size, "hw": (height, width)}
+
+            def collate(rows):
+                return {"pixel_values": stack([row["instance_images"] for row in rows])}
+
+            DataLoader(Buckets(), collate_fn=collate)
+            """,
+    },
+    "paths-of-images-that-the-collator-opens": {
+        "train.py": """
+            from PIL import Image
+            from torch.utils.data import DataLoader
+
+            class Paths:
+                def __getitem__(self, index):
+                    path = self.get_image_path(index)
+                    return {"image": path, "file": self.files[index], "text": self.texts[index]}
+
+            class Thumbs(Paths):
+                def __getitem__(self, index):
+                    image = Image.open(self.files[index])
+                    return {"thumb": image, "file": self.files[index], "text": self.texts[index]}
+
+            def texts(rows):
+                return [row["text"] for row in rows]
+
+            def collate(rows):
+                return [row["text"] for row in rows], [Image.open(row["file"]) for row in rows]
+
+            DataLoader(Paths(), collate_fn=texts)
+            DataLoader(Thumbs(), collate_fn=collate)
+            """,
+    },
+    "a-collator-for-both-and-a-dataset-of-text": {
+        "sets.py": SETS,
+        "train.py": """
+            from transformers import LlamaForCausalLM, Trainer
+            from sets import Notes
+
+            def collate(rows):
+                batch = {"input_ids": [row["input_ids"] for row in rows]}
+                if "pixel_values" in rows[0]:
+                    batch["pixel_values"] = [row["pixel_values"] for row in rows]
+                return batch
+
+            Trainer(LlamaForCausalLM.from_pretrained("m"), args, train_dataset=Notes(), data_collator=collate)
+            """,
+    },
+    "keys-with-a-word-inside": {
+        "sets.py": SETS,
+        "train.py": """
+            from torch.utils.data import DataLoader
+            from sets import Notes
+
+            def collate(rows):
+                masks = [row["special_tokens_mask"] for row in rows], [row["revision"] for row in rows]
+                return [row["input_ids"] for row in rows], masks, [row["image_id"] for row in rows]
+
+            DataLoader(Notes(), collate_fn=collate)
+            """,
+    },
+    "samples-that-are-taken-apart-or-handed-on": {
+        "sets.py": SETS,
+        "train.py": """
+            from torch.utils.data import DataLoader
+            from sets import Figures
+
+            def parts(rows):
+                return [first for first, second in rows]
+
+            def views(rows):
+                names = rows[0].keys()
+                return {name: [row[name] for row in rows] for name in names}
+
+            def numbered(rows):
+                return {"input_ids": [row["input_ids"] for row in rows], "all": [f(row) for _, row in enumerate(rows)]}
+
+            DataLoader(Figures(rows), collate_fn=parts)
+            DataLoader(Figures(rows), collate_fn=views)
+            DataLoader(Figures(rows), collate_fn=numbered)
+            """,
+    },
+    "an-image-model-whose-collator-keeps-the-images": {
+        "train.py": """
+            from transformers import Trainer, ViTForImageClassification
+
+            def collate(rows):
+                images = processor([row["image"] for row in rows])
+                return {"input_ids": [row["input_ids"] for row in rows], "pixel_values": images}
+
+            def unknown(rows):
+                batch = processor.pad([{"input_ids": row["input_ids"]} for row in rows])
+                return batch
+
+            Trainer(ViTForImageClassification.from_pretrained("m"), args, data_collator=collate)
+            Trainer(ViTForImageClassification.from_pretrained("m"), args, data_collator=unknown)
             """,
     },
     "no-collator-or-none": {

@@ -123,6 +123,22 @@ CASES = {
             batch["input_ids"] = batch["input_ids"][:, :max_length]
             return {**batch, "pixel_values": torch.cat([row["pixel_values"] for row in kept])}
         """,
+    "good-placeholders-are-taken-out-of-the-texts": """
+        def prompt(text):
+            return text.replace("<image>", "").strip()
+
+        def collate(rows, max_length):
+            batch = padded(rows)
+            batch["input_ids"] = batch["input_ids"][:, :max_length]
+            return {**batch, "pixel_values": torch.stack([row["pixel_values"] for row in rows])}
+        """,
+    "good-the-text-was-shortened-before": """
+        def encode(self, texts, images, limit):
+            texts = [f"{text}<|image_pad|>" for text in texts]
+            if self.reader(text=texts, images=images)["input_ids"].shape[-1] > limit:
+                texts = shortened(texts, limit)
+            return self.reader(text=texts, images=images, truncation=True, max_length=limit)
+        """,
     "good-the-file-knows-of-placeholders": """
         # Where an image placeholder that is cut, the model raises and the trainer says what to do.
         def collate(rows, max_length):

@@ -305,3 +305,16 @@ def test_templates_and_datasets_that_a_project_adds_are_known(project: Project) 
     added = 'templates = {scenes = "text image"}\ndatasets = {street_views = "text image"}\n'
     project.write("pyproject.toml", "[tool.shardlint.modality]\n" + added)
     assert found() == ["a.yaml:3", "b.yaml:4"]
+
+
+def test_a_config_whose_model_is_not_known_is_counted(project: Project) -> None:
+    project.write("a.yaml", "model_name_or_path: saves/our-own\nstage: sft\ntemplate: qwen3\ndataset: identity\n")
+    project.write("b.yaml", "model_name_or_path: Qwen/Qwen3-4B-Instruct-2507\nstage: sft\ntemplate: qwen3\n")
+    outcome = project.outcome(select=(RULE,))
+    assert [(path, pointer, line) for path, pointer, line, _ in outcome.not_judged] == [
+        ("a.yaml", "model_name_or_path", 1)
+    ]
+    _, out = project.check("--select", RULE)
+    assert "not judged: 1 config" in out
+    _, out = project.check("--select", RULE, "--show-unknown")
+    assert "a.yaml:1:1: note not-checked `model_name_or_path` could not be judged: what the model `saves/our" in out

@@ -278,6 +278,19 @@ def test_a_tokenizer_from_another_file(problems: Callable[[str, Example], list[s
     assert problems("pad-is-eos-mask", Example(files)) == []
 
 
+@pytest.mark.parametrize("stem", ["collate(1", "c++", "collate|train"])
+def test_the_name_of_a_file_is_no_pattern(problems: Callable[[str, Example], list[str]], stem: str) -> None:
+    files = {f"data/{stem}.py": COLLATOR.format(mark=""), "train.py": TRAIN}
+    assert problems("pad-is-eos-mask", Example(files)) == []
+
+
+def test_a_parenthesis_in_a_text_makes_no_call_endless(problems: Callable[[str, Example], list[str]]) -> None:
+    train = "from data.collate import Collator\ncollator = Collator('(', other)\n" + "#" * 2000 + "\n"
+    train += "tok.pad_token = tok.eos_token\nhand(tok)\n"
+    files = {"data/__init__.py": "", "data/collate.py": COLLATOR.format(mark=""), "train.py": train}
+    assert problems("pad-is-eos-mask", Example(files)) == []
+
+
 def test_the_place_that_made_the_tokens_equal_is_named(findings: Callable[[str, Example], list[Finding]]) -> None:
     files = {"data/__init__.py": "", "data/collate.py": COLLATOR.format(mark=""), "train.py": TRAIN}
     (finding,) = findings("pad-is-eos-mask", Example(files))
