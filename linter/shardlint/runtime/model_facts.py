@@ -18,6 +18,9 @@ from shardlint.errors import PlanError
 VERSION = 1
 """Of the JSON form."""
 
+Setting = bool | int | float | str | list[int] | None
+"""The value of a simple field of a configuration."""
+
 _SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model_facts.schema.json")
 
 BYTES = {
@@ -84,11 +87,13 @@ class Module:
         name: fully qualified, with dots.
         class_name: the name of its class; empty when it is not known.
         same_as: for a further name of a shared module, the first one: the only one that `named_modules()` gives.
+        runs: whether its class has a `forward`; a list of modules has none.
     """
 
     name: str
     class_name: str = ""
     same_as: str | None = None
+    runs: bool = True
 
 
 _Fact = TypeVar("_Fact", Parameter, Module, Buffer)
@@ -99,6 +104,12 @@ class ModelFacts:
 
     Modules that are implied (the root, and what lies above a name) are added without a class.
 
+    Args:
+        config: the simple fields of the model's configuration; those of a part are named `text_config.hidden_size`.
+        styles: the names of the parallel styles that the installed framework registers; empty when they are not known.
+        no_split: the classes in the model's `_no_split_modules`.
+        model_types: every `model_type` that the installed frameworks know; empty when they are not known.
+
     Raises PlanError when a name appears twice, or a tied or shared name leads to nothing.
     """
 
@@ -107,9 +118,17 @@ class ModelFacts:
         parameters: Iterable[Parameter] = (),
         modules: Iterable[Module] = (),
         buffers: Iterable[Buffer] = (),
+        config: Mapping[str, Setting] | None = None,
+        styles: Iterable[str] = (),
+        no_split: Iterable[str] = (),
+        model_types: Iterable[str] = (),
     ) -> None:
         self.parameters = _unique(parameters, "parameter")
         self.buffers = _unique(buffers, "buffer")
+        self.config: Mapping[str, Setting] = dict(config or {})
+        self.styles = frozenset(styles)
+        self.no_split = tuple(no_split)
+        self.model_types = frozenset(model_types)
         given = _unique(modules, "module")
         for owner in _owners((*self.parameters, *self.buffers, *given)):
             given.setdefault(owner, Module(owner))
@@ -135,6 +154,11 @@ class ModelFacts:
         first = parameter.tied_to or name
         return (first, *(other.name for other in self.parameters.values() if other.tied_to == first))
 
+    @cached_property
+    def tied(self) -> tuple[str, ...]:
+        """The first names of the tensors that have several."""
+        return tuple(dict.fromkeys(p.tied_to for p in self.parameters.values() if p.tied_to is not None))
+
     def children(self, parent: str) -> tuple[str, ...]:
         """The full names of a module's direct children. As torch's `named_children`, a child shared under two names
         comes once."""
@@ -149,6 +173,22 @@ class ModelFacts:
                 found.setdefault(parent_of(module.name), {}).setdefault(identity, module.name)
         return {parent: tuple(children.values()) for parent, children in found.items()}
 
+    def first_name(self, module: str) -> str:
+        """The first name of a module that may be known under several."""
+        return self.modules[module].same_as or module
+
+    def of_class(self, class_name: str) -> tuple[str, ...]:
+        """The first names of the modules of a class, which is given by its name."""
+        return self._classes.get(class_name, ())
+
+    @cached_property
+    def _classes(self) -> dict[str, tuple[str, ...]]:
+        found: dict[str, list[str]] = {}
+        for module in self.modules.values():
+            if module.class_name and module.same_as is None:
+                found.setdefault(module.class_name, []).append(module.name)
+        return {class_name: tuple(names) for class_name, names in found.items()}
+
     def own_parameters(self, module: str) -> tuple[Parameter, ...]:
         """The parameters that a module holds itself."""
         return self._own.get(module, ())
@@ -159,6 +199,26 @@ class ModelFacts:
         for parameter in self.parameters.values():
             found.setdefault(parent_of(parameter.name), []).append(parameter)
         return {module: tuple(own) for module, own in found.items()}
+
+    def own_buffers(self, module: str) -> tuple[Buffer, ...]:
+        """The buffers that a module holds itself."""
+        return self._own_buffers.get(module, ())
+
+    @cached_property
+    def _own_buffers(self) -> dict[str, tuple[Buffer, ...]]:
+        found: dict[str, list[Buffer]] = {}
+        for buffer in self.buffers.values():
+            found.setdefault(parent_of(buffer.name), []).append(buffer)
+        return {module: tuple(own) for module, own in found.items()}
+
+    def tensors(self, names: Iterable[str]) -> list[Parameter]:
+        """The parameters among names and those that named modules hold themselves, each tensor once."""
+        found: dict[str, Parameter] = {}
+        for name in names:
+            own = self.parameters.get(name)
+            for parameter in (own,) if own is not None else self.own_parameters(name):
+                found.setdefault(parameter.tied_to or parameter.name, parameter)
+        return list(found.values())
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form: plain values."""
@@ -174,11 +234,18 @@ class ModelFacts:
                 }
                 for p in self.parameters.values()
             ],
-            "modules": [{"name": m.name, "class": m.class_name, "same_as": m.same_as} for m in self.modules.values()],
+            "modules": [
+                {"name": m.name, "class": m.class_name, "same_as": m.same_as, "runs": m.runs}
+                for m in self.modules.values()
+            ],
             "buffers": [
                 {"name": b.name, "shape": list(b.shape), "dtype": b.dtype, "persistent": b.persistent}
                 for b in self.buffers.values()
             ],
+            "config": dict(self.config),
+            "styles": sorted(self.styles),
+            "no_split": list(self.no_split),
+            "model_types": sorted(self.model_types),
         }
 
     @classmethod
@@ -198,11 +265,15 @@ class ModelFacts:
                 )
                 for p in data["parameters"]
             ],
-            [Module(m["name"], m["class"], m.get("same_as")) for m in data.get("modules", [])],
+            [Module(m["name"], m["class"], m.get("same_as"), m.get("runs", True)) for m in data.get("modules", [])],
             [
                 Buffer(b["name"], tuple(map(int, b["shape"])), b["dtype"], b.get("persistent", True))
                 for b in data.get("buffers", [])
             ],
+            config=data.get("config"),
+            styles=data.get("styles", ()),
+            no_split=data.get("no_split", ()),
+            model_types=data.get("model_types", ()),
         )
 
 
