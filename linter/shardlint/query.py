@@ -303,6 +303,20 @@ class CheckpointKeys(Query):
         return ("all",)
 
 
+class PlanUnits(Query):
+    """What FSDP2 wraps, in which order: for plan rules about units."""
+
+    def needs(self) -> Needs:
+        return ("all",)
+
+
+class PlanMesh(Query):
+    """The mesh that a plan is for, and what of the model a rank of it holds: for plan rules about the whole."""
+
+    def needs(self) -> Needs:
+        return ("all",)
+
+
 def _cost(needs: Needs) -> int:
     """About how long it takes to see that a file does not meet something, in searches of its text."""
     if needs[0] in ("any", "all"):

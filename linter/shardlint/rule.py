@@ -33,6 +33,8 @@ from shardlint.query import (
     Method,
     Pinned,
     PlanEntries,
+    PlanMesh,
+    PlanUnits,
     Query,
     Scalars,
     Sliced,
@@ -59,7 +61,9 @@ if TYPE_CHECKING:
     from shardlint.facts.truncation import uncut_beside
     from shardlint.finding import Severity
     from shardlint.runtime.checkpoint.subject import Checkpoint
+    from shardlint.runtime.matchers import starred
     from shardlint.runtime.plan import Plan
+    from shardlint.runtime.shares import gib
 
 _ON_DEMAND = {
     "Batching": "shardlint.facts.batching",
@@ -77,6 +81,7 @@ _ON_DEMAND = {
     "counted_row": "shardlint.facts.packed_rows",
     "dead_patch": "shardlint.facts.patches",
     "eos_pad": "shardlint.facts.pad_tokens",
+    "gib": "shardlint.runtime.shares",
     "idle_function": "shardlint.facts.registrations",
     "mismatch": "shardlint.facts.model_types",
     "joined_row": "shardlint.facts.packed_rows",
@@ -84,6 +89,7 @@ _ON_DEMAND = {
     "origin": "shardlint.facts.origins",
     "signature": "shardlint.facts.signatures",
     "uncut_beside": "shardlint.facts.truncation",
+    "starred": "shardlint.runtime.matchers",
     "unnamed_module": "shardlint.facts.registrations",
 }
 """What only one kind of rule is handed. Imported when such a rule asks: a run of local rules needs none of it."""
@@ -319,7 +325,9 @@ __all__ = [
     "Pinned",
     "Plan",
     "PlanEntries",
+    "PlanMesh",
     "PlanRule",
+    "PlanUnits",
     "ProgramRule",
     "Query",
     "Related",
@@ -339,6 +347,7 @@ __all__ = [
     "entry",
     "eos_pad",
     "file_calls",
+    "gib",
     "idle_function",
     "inference",
     "joined_row",
@@ -349,6 +358,7 @@ __all__ = [
     "research",
     "safe",
     "signature",
+    "starred",
     "table",
     "uncut_beside",
     "unnamed_module",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shardlint.example import Good
+from shardlint.facts.model_types import installed_types
+from shardlint.facts.packages import Packages
 from shardlint.finding import Finding
 from shardlint.registry import load_rows
 from shardlint.trial import findings_of
@@ -170,3 +172,15 @@ def test_a_verdict_is_asked_for_again_when_a_config_json_changes(project: Projec
     assert [len(project.outcome(select=select).findings) for _ in range(2)] == [1, 1]
     project.write("toy/config.json", '{"model_type": "catvl"}', settled=False)
     assert project.outcome(select=select).findings == []
+
+
+def test_installed_types_are_those_of_configs_maps_and_registries() -> None:
+    veomni = {
+        "veomni/models/transformers/owl/__init__.py": '@MODELING_REGISTRY.register("owl")\ndef load(): ...\n'
+        '@MODEL_PROCESSOR_REGISTRY.register("OwlProcessor")\ndef process(): ...\n',
+        "veomni/models/transformers/elk/__init__.py": "@MODEL_CONFIG_REGISTRY.register('elk')\ndef config(): ...\n",
+    }
+    auto = {"transformers/models/auto/configuration_auto.py": 'NAMES = [("yak", "YakConfig"), ("-", "-")]\n'}
+    assert installed_types(Packages(files=HF | auto)) == {"dog", "dog_text", "fox", "yak"}
+    assert installed_types(Packages(files=veomni)) == {"owl", "elk"}
+    assert installed_types(Packages()) == frozenset()

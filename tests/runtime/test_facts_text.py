@@ -19,6 +19,10 @@ def test_each_kind_of_line_is_read() -> None:
         tied head.weight = embed.weight
         buffer rope.inv_freq        [8]       fp32
         module layers.{0..1}        DecoderLayer
+        module layers               ModuleList
+        module ""                   Model  no_forward
+        no_split DecoderLayer VisionBlock
+        model_types llama qwen2.5_vl
         """
     )
     assert facts.parameters == {
@@ -30,6 +34,12 @@ def test_each_kind_of_line_is_read() -> None:
     }
     assert facts.buffers == {"rope.inv_freq": Buffer("rope.inv_freq", (8,), "float32")}
     assert facts.modules["layers.1"] == Module("layers.1", "DecoderLayer")
+    assert [facts.modules[name] for name in ("layers", "")] == [
+        Module("layers", "ModuleList", None, False),
+        Module("", "Model", None, False),
+    ]
+    assert facts.no_split == ("DecoderLayer", "VisionBlock")
+    assert facts.model_types == {"llama", "qwen2.5_vl"}
     assert {"", "layers", "layers.0.norm", "head", "rope"} <= set(facts.modules)
 
 

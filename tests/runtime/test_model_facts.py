@@ -30,12 +30,13 @@ def facts(draw: st.DrawFn) -> ModelFacts:
     modules: list[Module] = []
     for name in draw(st.lists(NAMES, unique=True, max_size=4)):
         first = draw(st.sampled_from([None, *(m.name for m in modules)]))
-        modules.append(Module(name, draw(st.sampled_from(["", "Block"])), first))
+        modules.append(Module(name, draw(st.sampled_from(["", "Block"])), first, draw(st.booleans())))
     buffers = [
         Buffer(name, draw(SHAPES), draw(DTYPES), draw(st.booleans()))
         for name in draw(st.lists(NAMES, unique=True, max_size=2))
     ]
-    return ModelFacts(parameters, modules, buffers)
+    words = st.lists(st.sampled_from(["Block", "Layer", "llama"]), unique=True)
+    return ModelFacts(parameters, modules, buffers, no_split=draw(words), model_types=draw(words))
 
 
 @given(facts())
@@ -109,3 +110,18 @@ def test_a_child_with_two_names_under_one_module_comes_once() -> None:
     model = ModelFacts((), [Module("a"), Module("b", "", "a"), Module("c.a", "", "a")])
     assert model.children("") == ("a", "c")
     assert model.children("c") == ("c.a",)
+
+
+def test_modules_are_found_by_class_under_their_first_names() -> None:
+    model = ModelFacts((), [Module("a", "Block"), Module("b", "Block", "a"), Module("c", "Block"), Module("d")])
+    assert model.of_class("Block") == ("a", "c")
+    assert model.of_class("") == model.of_class("Layer") == ()
+    assert [model.first_name(name) for name in ("a", "b", "c")] == ["a", "a", "c"]
+
+
+def test_tied_tensors_and_own_buffers_are_known() -> None:
+    parameters = [Parameter("a", (), "int8"), Parameter("b", (), "int8", True, "a"), Parameter("c", (), "int8")]
+    model = ModelFacts(parameters, (), [Buffer("m.x", (2,), "int8"), Buffer("m.n.y", (), "int8")])
+    assert model.tied == ("a",)
+    assert [buffer.name for buffer in model.own_buffers("m")] == ["m.x"]
+    assert model.own_buffers("") == ()

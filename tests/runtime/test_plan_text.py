@@ -8,6 +8,7 @@ from shardlint.errors import PlanError
 from shardlint.runtime.model_facts import ModelFacts
 from shardlint.runtime.plan import Entry
 from shardlint.runtime.plan_text import parse_mesh, parse_plan
+from shardlint.runtime.units import Stated, Unit
 
 
 def test_entries_have_their_place_and_their_axis() -> None:
@@ -54,6 +55,11 @@ def test_placements_that_divide_are_known(placement: str, shards: bool, dim: int
         ("matcher: hf\nlayers.*.up", "line 2: `layers.*.up` is no entry"),
         ("matcher: hf\nlayers.*.up:", "line 2: `layers.*.up:` is no entry"),
         ("matcher: hf\nw: colwise\n\nw: rowwise", "line 4: the pattern `w` stands in line 2 already"),
+        ("matcher: hf\nunit A B", "line 2: `unit A B` cannot be read; write `unit CLASS`"),
+        ("matcher: hf\nunit A, ", "line 2: `unit A,` cannot be read"),
+        ("matcher: hf\nfsdp_dim experts", "line 2: `fsdp_dim experts` cannot be read; write `fsdp_dim PATTERN DIM`"),
+        ("matcher: hf\nno_shard a b", "line 2: `no_shard a b` cannot be read; write `no_shard PATTERN`"),
+        ("matcher: hf\nunit", "line 2: `unit` is no entry"),
         ("matcher: hf\nw: colwise on pt", "line 2: the mesh has no axis `pt`; it has tp"),
     ],
 )
@@ -71,7 +77,47 @@ def test_a_mesh_is_axes_and_sizes(text: str, mesh: dict[str, int]) -> None:
     assert parse_mesh(text) == mesh
 
 
-@pytest.mark.parametrize("text", ["ep", "ep=", "ep=0", "=8", "ep=-1", "ep=8.0", "ep=8x2", "ep=2 ep=2", "1=2"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ep",
+        "ep=",
+        "budget=x",
+        "budget=8 budget=8",
+        "world=0",
+        "ep=0",
+        "=8",
+        "ep=-1",
+        "ep=8.0",
+        "ep=8x2",
+        "ep=2 ep=2",
+        "1=2",
+    ],
+)
 def test_a_mesh_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(PlanError, match=r"^line 1: "):
         parse_mesh(text)
+
+
+def test_lines_about_units_stand_beside_the_entries() -> None:
+    text = """
+matcher: veomni  # the head
+  w: Shard(0)
+  unit Block, layers.*.mlp bottom-up
+unit norm + head
+unit ""
+no_shard layers.*.experts
+fsdp_dim experts 1
+uncovered_ok *.gate.weight
+unit: Shard(0)
+"""
+    plan = parse_plan(text, ModelFacts(), parse_mesh("ep=4 world=8"), "p")
+    assert plan.head == Stated("matcher: veomni", 2, 1, "p")
+    assert [entry.pattern for entry in plan.entries] == ["w", "unit"]
+    assert plan.units == (
+        Unit(("Block", "layers.*.mlp"), Stated("Block, layers.*.mlp bottom-up", 4, 8, "p"), bottom_up=True),
+        Unit(("norm", "head"), Stated("norm + head", 5, 6, "p"), together=True),
+        Unit(("",), Stated('""', 6, 6, "p")),
+    )
+    assert plan.no_shard == (Stated("layers.*.experts", 7, 10, "p"),)
+    assert (plan.fsdp_dims, plan.uncovered_ok) == ({"experts": 1}, ("*.gate.weight",))

@@ -31,6 +31,7 @@ _TEXT = re.compile(r"['\"]([\w.+-]+)['\"]")
 _SET_LATER = re.compile(r"\b(?:[A-Z]\w*|\w*(?:class|cls)\w*)\.model_type\s*=[^=]")
 """A class that is given another `model_type` outside of its body."""
 _ROW = re.compile(r'\(\s*"([^"\n]+)",\s*[("]')
+_REGISTERED = re.compile(r"\bMODEL(?:ING|_CONFIG)_REGISTRY\.register\(\s*['\"]([^'\"\n]+)['\"]")
 _IN_CONFIG = re.compile(r"\"model_type\"\s*:\s*\"([^\"]+)\"")
 
 
@@ -247,6 +248,20 @@ class ModelTypes(Packages):
     def _text(self, file: str) -> str | None:
         path = self._path(file)
         return self.project.text(path).decode("utf-8", "replace") if path else super()._text(file)
+
+
+def installed_types(packages: Packages) -> frozenset[str]:
+    """Every `model_type` that the installed transformers maps to a config or declares in one, and every one that VeOmni
+    registers. Empty when neither is installed. Sources: `transformers/models/auto`, `veomni/models/transformers`."""
+    known: set[str] = set()
+    for _, text in packages.texts("transformers/models", "auto_mappings"):
+        known.update(_ROW.findall(text))
+    for file, text in packages.texts("transformers/models", "configuration_"):
+        known.update(found[2] for found in _DECLARED.finditer(text))
+        known.update(_ROW.findall(text) if file.endswith("/configuration_auto.py") else ())
+    for _, text in packages.texts("veomni/models/transformers", "__init__"):
+        known.update(_REGISTERED.findall(text))
+    return frozenset(name for name in known if name[0].isalnum())
 
 
 def _is_auto_config(registry: Expression) -> bool:

@@ -173,6 +173,11 @@ class ModelFacts:
         first = parameter.tied_to or name
         return (first, *(other.name for other in self.parameters.values() if other.tied_to == first))
 
+    @cached_property
+    def tied(self) -> tuple[str, ...]:
+        """The first names of the tensors that have several."""
+        return tuple(dict.fromkeys(p.tied_to for p in self.parameters.values() if p.tied_to is not None))
+
     def children(self, parent: str) -> tuple[str, ...]:
         """The full names of a module's direct children. As torch's `named_children`, a child shared under two names
         comes once."""
@@ -212,6 +217,17 @@ class ModelFacts:
         found: dict[str, list[Parameter]] = {}
         for parameter in self.parameters.values():
             found.setdefault(parent_of(parameter.name), []).append(parameter)
+        return {module: tuple(own) for module, own in found.items()}
+
+    def own_buffers(self, module: str) -> tuple[Buffer, ...]:
+        """The buffers that a module holds itself."""
+        return self._own_buffers.get(module, ())
+
+    @cached_property
+    def _own_buffers(self) -> dict[str, tuple[Buffer, ...]]:
+        found: dict[str, list[Buffer]] = {}
+        for buffer in self.buffers.values():
+            found.setdefault(parent_of(buffer.name), []).append(buffer)
         return {module: tuple(own) for module, own in found.items()}
 
     def tensors(self, names: Iterable[str]) -> list[Parameter]:

@@ -7,12 +7,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from shardlint.finding import Finding, Related, Span
+from shardlint.runtime.layout import Layout
 from shardlint.runtime.matchers import Matcher
+from shardlint.runtime.mesh import Mesh
 from shardlint.runtime.model_facts import ModelFacts, Parameter
 from shardlint.runtime.repairs import repairs
+from shardlint.runtime.shares import gib
+from shardlint.runtime.units import Stated, Unit, Wrapping
 from shardlint.voice import Voice
 
 _SHARD = re.compile(r"_?(?:Strided)?Shard\((?:dim=)?(-?\d{1,3})\)")
@@ -57,12 +62,41 @@ class WrittenPlan:
     Args:
         matcher: the framework's own.
         mesh: axis -> size; empty when it is not known.
+        head: where the plan begins; findings about the mesh and the whole model lie there.
+        units: FSDP2's wrap list in the order of its calls, without the root, which is wrapped last unless a unit names
+            it; empty when FSDP2 is not used or not known.
+        fsdp_dims: pattern, class or last name of modules -> the dim that FSDP divides of what they hold, if not 0.
+        no_shard: patterns of modules whose parameters the units leave alone.
+        uncovered_ok: patterns of parameters that are left whole on purpose.
     """
 
     matcher: Matcher
     entries: tuple[Entry, ...]
     mesh: Mapping[str, int]
     model: ModelFacts
+    head: Stated = field(default=Stated("", 1, 1, "plan"))
+    units: tuple[Unit, ...] = ()
+    fsdp_dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    no_shard: tuple[Stated, ...] = ()
+    uncovered_ok: tuple[str, ...] = ()
+
+    def matches(self, entry: Entry) -> tuple[str, ...]:
+        """The parameters or modules to which the framework applies an entry."""
+        key = (entry.axis, entry.pattern)
+        if key not in self.matched:
+            others = {other.pattern for other in self.entries if other.axis == entry.axis}
+            self.matched[key] = self.matcher.names(entry.pattern, self.model, others)
+        return self.matched[key]
+
+    @cached_property
+    def matched(self) -> dict[tuple[str, str], tuple[str, ...]]:
+        """What the matcher has answered so far, for all rules."""
+        return {}
+
+    @cached_property
+    def layout(self) -> Layout:
+        """What the units and the entries do to each tensor."""
+        return Layout(self)
 
 
 class Plan:
@@ -73,16 +107,39 @@ class Plan:
         self.entries = written.entries
         self.mesh = written.mesh
         self.model = written.model
+        self.head = written.head
+        self.units = written.units
+        self.no_shard = written.no_shard
         self.voice = voice
-        self._matches: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._written = written
 
     def matches(self, entry: Entry) -> tuple[str, ...]:
         """The parameters or modules to which the framework applies an entry."""
-        key = (entry.axis, entry.pattern)
-        if key not in self._matches:
-            others = {other.pattern for other in self.entries if other.axis == entry.axis}
-            self._matches[key] = self.matcher.names(entry.pattern, self.model, others)
-        return self._matches[key]
+        return self._written.matches(entry)
+
+    @property
+    def layout(self) -> Layout:
+        """What the units and the entries do to each tensor."""
+        return self._written.layout
+
+    @property
+    def wrapping(self) -> Wrapping:
+        """What the calls of `fully_shard` take."""
+        return self.layout.wrapping
+
+    @property
+    def ranks(self) -> Mesh:
+        """The mesh, with what is known of the world and of a device's memory."""
+        return self.layout.mesh
+
+    def divides_name(self, name: str, axis: str) -> bool:
+        """Whether an entry for an axis divides a parameter under this very name. VeOmni sees the first names only."""
+        holder = name.rpartition(".")[0]
+        return any(
+            entry.axis == axis and entry.shards and (name in matches or holder in matches)
+            for entry in self.entries
+            for matches in (self.matches(entry),)
+        )
 
     def axis_matches(self, axis: str) -> frozenset[str]:
         """Everything that the entries for one axis match."""
@@ -155,12 +212,7 @@ class Plan:
 
     def parameters(self, names: Sequence[str]) -> list[Parameter]:
         """The parameters among names and those that named modules hold themselves, each tensor once."""
-        found: dict[str, Parameter] = {}
-        for name in names:
-            own = self.model.parameters.get(name)
-            for parameter in (own,) if own is not None else self.model.own_parameters(name):
-                found.setdefault(parameter.tied_to or parameter.name, parameter)
-        return list(found.values())
+        return self.model.tensors(names)
 
     def size(self, entry: Entry) -> int | None:
         """How many ranks the axis of an entry has; None when the mesh is not known or does not have it."""
@@ -176,7 +228,7 @@ class Plan:
         total, ranks = self.undivided_bytes(pattern), self.size(entry)
         if total is None or ranks is None:
             return f"`{pattern}` stays whole on every rank"
-        whole, part = _gib(total), _gib(total / ranks)
+        whole, part = gib(total), gib(total / ranks)
         return f"`{pattern}` stays whole on each of {ranks} ranks of `{entry.axis}`, {whole} instead of {part}"
 
     def undivided_bytes(self, pattern: str) -> int | None:
@@ -213,6 +265,31 @@ class Plan:
             line=f"{entry.pattern}: {entry.placement}",
         )
 
+    def finding_at(
+        self,
+        stated: Stated,
+        message: str,
+        *,
+        help: str,
+        related: Sequence[Related] = (),
+        scope: str = "",
+        note: bool = False,
+    ) -> Finding:
+        """A finding at a line that is no entry: a unit, a no-shard pattern, or the head.
 
-def _gib(size: float) -> str:
-    return f"{size / 2**30:.2f} GiB"
+        Args:
+            scope: what tells two findings at one place apart.
+            note: whether it is only a note, whatever the rule's severity.
+        """
+        own = self.voice
+        voice = Voice(own.rule, own.family, "note", own.evidence, own.confidence) if note else own
+        end = stated.column + max(1, len(stated.text))
+        return voice.finding(
+            stated.path,
+            Span(stated.line, stated.column, stated.line, end),
+            message,
+            help=help,
+            related=tuple(related),
+            scope=scope,
+            line=stated.text,
+        )
