@@ -19,6 +19,13 @@ def test_each_kind_of_line_is_read() -> None:
         tied head.weight = embed.weight
         buffer rope.inv_freq        [8]       fp32
         module layers.{0..1}        DecoderLayer
+        config num_attention_heads = 32
+        config text_config.eps = 1.5e-6
+        config tie = true
+        config kinds = [8, 4]
+        config model_type = qwen3_moe
+        config head_dim = null
+        styles colwise rowwise
         """
     )
     assert facts.parameters == {
@@ -30,6 +37,15 @@ def test_each_kind_of_line_is_read() -> None:
     }
     assert facts.buffers == {"rope.inv_freq": Buffer("rope.inv_freq", (8,), "float32")}
     assert facts.modules["layers.1"] == Module("layers.1", "DecoderLayer")
+    assert facts.config == {
+        "num_attention_heads": 32,
+        "text_config.eps": 1.5e-6,
+        "tie": True,
+        "kinds": [8, 4],
+        "model_type": "qwen3_moe",
+        "head_dim": None,
+    }
+    assert facts.styles == {"colwise", "rowwise"}
     assert {"", "layers", "layers.0.norm", "head", "rope"} <= set(facts.modules)
 
 
@@ -49,6 +65,10 @@ def test_each_kind_of_line_is_read() -> None:
         ("module {m,m} Block", "the module `m` is given twice"),
         ("buffer {b,b} [] fp32", "the buffer `b` is given twice"),
         ("module layers", "states no fact"),
+        ("config heads", "states no fact"),
+        ("config heads = 1 2", "`1 2` is no value of a configuration"),
+        ("config heads = [a]", "is no shape"),
+        ("styles", "states no fact"),
     ],
 )
 def test_a_line_that_states_nothing_is_refused_with_its_number(line: str, reason: str) -> None:

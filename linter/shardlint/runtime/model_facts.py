@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -17,6 +17,9 @@ from shardlint.errors import PlanError
 
 VERSION = 1
 """Of the JSON form."""
+
+Setting = bool | int | float | str | list[int] | None
+"""The value of a simple field of a configuration."""
 
 _SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "model_facts.schema.json")
 
@@ -92,12 +95,17 @@ class Module:
 
 
 _Fact = TypeVar("_Fact", Parameter, Module, Buffer)
+_Derived = TypeVar("_Derived")
 
 
 class ModelFacts:
     """The facts of one model, each kind in the order of registration.
 
     Modules that are implied (the root, and what lies above a name) are added without a class.
+
+    Args:
+        config: the simple fields of the model's configuration; those of a part are named `text_config.hidden_size`.
+        styles: the names of the parallel styles that the installed framework registers; empty when they are not known.
 
     Raises PlanError when a name appears twice, or a tied or shared name leads to nothing.
     """
@@ -107,9 +115,14 @@ class ModelFacts:
         parameters: Iterable[Parameter] = (),
         modules: Iterable[Module] = (),
         buffers: Iterable[Buffer] = (),
+        config: Mapping[str, Setting] | None = None,
+        styles: Iterable[str] = (),
     ) -> None:
         self.parameters = _unique(parameters, "parameter")
         self.buffers = _unique(buffers, "buffer")
+        self._derived: dict[str, Any] = {}
+        self.config: Mapping[str, Setting] = dict(config or {})
+        self.styles = frozenset(styles)
         given = _unique(modules, "module")
         for owner in _owners((*self.parameters, *self.buffers, *given)):
             given.setdefault(owner, Module(owner))
@@ -160,6 +173,13 @@ class ModelFacts:
             found.setdefault(parent_of(parameter.name), []).append(parameter)
         return {module: tuple(own) for module, own in found.items()}
 
+    def remembered(self, key: str, derive: Callable[[ModelFacts], _Derived]) -> _Derived:
+        """What `derive` makes of these facts, made once for each key."""
+        if key not in self._derived:
+            self._derived[key] = derive(self)
+        derived: _Derived = self._derived[key]
+        return derived
+
     def to_json(self) -> dict[str, Any]:
         """The JSON form: plain values."""
         return {
@@ -179,6 +199,8 @@ class ModelFacts:
                 {"name": b.name, "shape": list(b.shape), "dtype": b.dtype, "persistent": b.persistent}
                 for b in self.buffers.values()
             ],
+            "config": dict(self.config),
+            "styles": sorted(self.styles),
         }
 
     @classmethod
@@ -203,6 +225,8 @@ class ModelFacts:
                 Buffer(b["name"], tuple(map(int, b["shape"])), b["dtype"], b.get("persistent", True))
                 for b in data.get("buffers", [])
             ],
+            config=data.get("config"),
+            styles=data.get("styles", ()),
         )
 
 
