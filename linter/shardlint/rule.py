@@ -61,23 +61,31 @@ if TYPE_CHECKING:
     from shardlint.facts.truncation import uncut_beside
     from shardlint.finding import Severity
     from shardlint.runtime.checkpoint.subject import Checkpoint
+    from shardlint.runtime.heads import Heads
     from shardlint.runtime.matchers import starred
-    from shardlint.runtime.plan import Plan
+    from shardlint.runtime.model_facts import Parameter, parent_of
+    from shardlint.runtime.placements import Division, close_style, known_styles
+    from shardlint.runtime.plan import Entry, Plan
     from shardlint.runtime.shares import gib
 
 _ON_DEMAND = {
     "Batching": "shardlint.facts.batching",
     "Change": "shardlint.changes.site",
     "Checkpoint": "shardlint.runtime.checkpoint.subject",
+    "Division": "shardlint.runtime.placements",
+    "Entry": "shardlint.runtime.plan",
     "EosPad": "shardlint.facts.pad_tokens",
     "Divergent": "shardlint.facts.divergent",
+    "Heads": "shardlint.runtime.heads",
     "Keys": "shardlint.facts.samples",
     "Modalities": "shardlint.facts.batching",
     "Origin": "shardlint.facts.origins",
+    "Parameter": "shardlint.runtime.model_facts",
     "Plan": "shardlint.runtime.plan",
     "SAMPLES": "shardlint.facts.packed_rows",
     "Scalar": "shardlint.configs.site",
     "batchings": "shardlint.facts.batching",
+    "close_style": "shardlint.runtime.placements",
     "counted_row": "shardlint.facts.packed_rows",
     "dead_patch": "shardlint.facts.patches",
     "eos_pad": "shardlint.facts.pad_tokens",
@@ -85,8 +93,10 @@ _ON_DEMAND = {
     "idle_function": "shardlint.facts.registrations",
     "mismatch": "shardlint.facts.model_types",
     "joined_row": "shardlint.facts.packed_rows",
+    "known_styles": "shardlint.runtime.placements",
     "masked_labels": "shardlint.facts.label_masks",
     "origin": "shardlint.facts.origins",
+    "parent_of": "shardlint.runtime.model_facts",
     "signature": "shardlint.facts.signatures",
     "uncut_beside": "shardlint.facts.truncation",
     "starred": "shardlint.runtime.matchers",
@@ -300,8 +310,10 @@ __all__ = [
     "ConfigRule",
     "Divergence",
     "Divergent",
+    "Division",
     "Edit",
     "Effects",
+    "Entry",
     "EosPad",
     "Evidence",
     "Example",
@@ -311,6 +323,7 @@ __all__ = [
     "Function",
     "Given",
     "Good",
+    "Heads",
     "InFileWith",
     "InFunctionWith",
     "Iterator",
@@ -322,6 +335,7 @@ __all__ = [
     "Modalities",
     "NotJudged",
     "Origin",
+    "Parameter",
     "Pinned",
     "Plan",
     "PlanEntries",
@@ -341,6 +355,7 @@ __all__ = [
     "Spelled",
     "Written",
     "batchings",
+    "close_style",
     "counted_row",
     "dead_patch",
     "entries",
@@ -351,10 +366,12 @@ __all__ = [
     "idle_function",
     "inference",
     "joined_row",
+    "known_styles",
     "masked_labels",
     "mismatch",
     "observation",
     "origin",
+    "parent_of",
     "research",
     "safe",
     "signature",

@@ -50,7 +50,7 @@ def test_what_is_written_is_read_back(tmp_path: Path, plan: ReadPlan | None) -> 
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("{", "are no JSON"),
+        ("{", "is broken JSON"),
         ("[]", "is not of type 'object'"),
         ('{"version": 1, "parameters": [], "plan": {"entries": [{}]}}', r"\$\.plan\.entries\[0\]"),
         ('{"version": 1, "parameters": [], "config": {"a": {}}}', r"\$\.config\.a"),
@@ -64,7 +64,7 @@ def test_a_file_that_is_no_facts_is_refused(tmp_path: Path, content: str, said: 
 
 
 def test_a_missing_file_and_folder_are_named(tmp_path: Path) -> None:
-    with pytest.raises(PlanError, match=r"facts\.json` cannot be read"):
+    with pytest.raises(PlanError, match=r"facts\.json is no file"):
         read_facts(str(tmp_path / "facts.json"))
     with pytest.raises(PlanError, match="cannot be written"):
         write_facts(Collected(FACTS), str(tmp_path / "nowhere" / "facts.json"))

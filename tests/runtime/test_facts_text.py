@@ -23,6 +23,13 @@ def test_each_kind_of_line_is_read() -> None:
         module ""                   Model  no_forward
         no_split DecoderLayer VisionBlock
         model_types llama qwen2.5_vl
+        config num_attention_heads = 32
+        config text_config.eps = 1.5e-6
+        config tie = true
+        config kinds = [8, 4]
+        config model_type = qwen3_moe
+        config head_dim = null
+        styles colwise rowwise
         """
     )
     assert facts.parameters == {
@@ -40,6 +47,15 @@ def test_each_kind_of_line_is_read() -> None:
     ]
     assert facts.no_split == ("DecoderLayer", "VisionBlock")
     assert facts.model_types == {"llama", "qwen2.5_vl"}
+    assert facts.config == {
+        "num_attention_heads": 32,
+        "text_config.eps": 1.5e-6,
+        "tie": True,
+        "kinds": [8, 4],
+        "model_type": "qwen3_moe",
+        "head_dim": None,
+    }
+    assert facts.styles == {"colwise", "rowwise"}
     assert {"", "layers", "layers.0.norm", "head", "rope"} <= set(facts.modules)
 
 
@@ -59,6 +75,10 @@ def test_each_kind_of_line_is_read() -> None:
         ("module {m,m} Block", "the module `m` is given twice"),
         ("buffer {b,b} [] fp32", "the buffer `b` is given twice"),
         ("module layers", "states no fact"),
+        ("config heads", "states no fact"),
+        ("config heads = 1 2", "`1 2` is no value of a configuration"),
+        ("config heads = [a]", "is no shape"),
+        ("styles", "states no fact"),
     ],
 )
 def test_a_line_that_states_nothing_is_refused_with_its_number(line: str, reason: str) -> None:

@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from shardlint.errors import PlanError
-from shardlint.runtime.model_facts import BYTES, Buffer, ModelFacts, Module, Parameter, schema
+from shardlint.runtime.model_facts import BYTES, Buffer, ModelFacts, Module, Parameter, Setting, schema
 
 NAMES = st.lists(st.sampled_from(["a", "b", "layers", "0", "1", "weight"]), min_size=1, max_size=4).map(".".join)
 SHAPES = st.lists(st.integers(0, 2**40), max_size=3).map(tuple)
+SETTINGS: list[Setting] = [None, True, 3, 0.5, "silu", [8, 4]]
 DTYPES = st.sampled_from([*BYTES, "float4_e2m1fn_x2"])
 
 
@@ -36,14 +37,23 @@ def facts(draw: st.DrawFn) -> ModelFacts:
         for name in draw(st.lists(NAMES, unique=True, max_size=2))
     ]
     words = st.lists(st.sampled_from(["Block", "Layer", "llama"]), unique=True)
-    return ModelFacts(parameters, modules, buffers, no_split=draw(words), model_types=draw(words))
+    config = {name: draw(st.sampled_from(SETTINGS)) for name in draw(st.lists(NAMES, unique=True, max_size=3))}
+    return ModelFacts(
+        parameters,
+        modules,
+        buffers,
+        config=config,
+        styles=draw(st.lists(NAMES, max_size=2)),
+        no_split=draw(words),
+        model_types=draw(words),
+    )
 
 
 @given(facts())
 def test_json_keeps_everything_and_its_order(model: ModelFacts) -> None:
     back = ModelFacts.from_json(json.loads(json.dumps(model.to_json())))
     assert back == model
-    for kind in ("parameters", "modules", "buffers"):
+    for kind in ("parameters", "modules", "buffers", "config"):
         assert list(getattr(back, kind).items()) == list(getattr(model, kind).items())
 
 
@@ -104,6 +114,17 @@ def test_tied_group_begins_with_the_first_name() -> None:
 @pytest.mark.parametrize(("dtype", "size"), [("bfloat16", 24), ("float32", 48), ("int8", 12), ("float4", None)])
 def test_bytes_are_extents_times_the_size_of_the_dtype(dtype: str, size: int | None) -> None:
     assert Parameter("w", (3, 4), dtype).bytes == size
+
+
+def test_what_is_derived_is_derived_once() -> None:
+    model, made = ModelFacts([Parameter("a", (), "int8")]), list[str]()
+
+    def derive(facts: ModelFacts) -> int:
+        made.extend(facts.parameters)
+        return len(made)
+
+    assert [model.remembered("size", derive), model.remembered("size", derive)] == [1, 1]
+    assert made == ["a"]
 
 
 def test_a_child_with_two_names_under_one_module_comes_once() -> None:

@@ -47,7 +47,11 @@ class VeOmniMatcher(Matcher):
 
     def names(self, pattern: str, model: ModelFacts, patterns: Collection[str]) -> tuple[str, ...]:
         del patterns
-        return tuple(p.name for p in model.parameters.values() if p.tied_to is None and self.covers(pattern, p.name))
+        names = model.remembered("veomni", _untied)
+        text = model.remembered("veomni text", lambda facts: "\n".join(_untied(facts)))
+        if not all(part in text for part in pattern.split("*")):
+            return ()  # Most patterns that are only tried match nothing.
+        return tuple(name for name in names if self.covers(pattern, name))
 
     def covers(self, pattern: str, name: str) -> bool:
         first, *rest = pattern.split("*")
@@ -63,6 +67,10 @@ class VeOmniMatcher(Matcher):
                 return False
             at = found + len(part)
         return at <= end
+
+
+def _untied(model: ModelFacts) -> tuple[str, ...]:
+    return tuple(p.name for p in model.parameters.values() if p.tied_to is None)
 
 
 class TorchMatcher(Matcher):
@@ -106,21 +114,26 @@ class HuggingFaceMatcher(Matcher):
     wildcard = "`*` stands for the number of a layer, and a number itself never matches"
 
     def names(self, pattern: str, model: ModelFacts, patterns: Collection[str]) -> tuple[str, ...]:
-        found: list[str] = []
-        for module in model.modules.values():
-            if module.same_as is not None:
-                continue
-            if self.covers(pattern, module.name):
-                found.append(module.name)
-            for parameter in _first_names(model, module.name):
-                written = starred(parameter)
-                holder = parent_of(written)
-                if written == pattern or ("." in written and holder == pattern and written not in patterns):
-                    found.append(parameter)
-        return tuple(found)
+        index = model.remembered("hf", _starred_names)
+        return tuple(name for name, own in index.get(pattern, ()) if own is None or own not in patterns)
 
     def covers(self, pattern: str, name: str) -> bool:
         return starred(name) == pattern
+
+
+def _starred_names(model: ModelFacts) -> dict[str, list[tuple[str, str | None]]]:
+    """What each pattern means. A parameter that is meant by the key of its module comes with its own key."""
+    index: dict[str, list[tuple[str, str | None]]] = {}
+    for module in model.modules.values():
+        if module.same_as is not None:
+            continue
+        index.setdefault(starred(module.name), []).append((module.name, None))
+        for parameter in _first_names(model, module.name):
+            written = starred(parameter)
+            index.setdefault(written, []).append((parameter, None))
+            if "." in written:
+                index.setdefault(parent_of(written), []).append((parameter, written))
+    return index
 
 
 def _first_names(model: ModelFacts, module: str) -> Iterator[str]:

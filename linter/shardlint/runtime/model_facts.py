@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -98,6 +98,7 @@ class Module:
 
 
 _Fact = TypeVar("_Fact", Parameter, Module, Buffer)
+_Derived = TypeVar("_Derived")
 
 
 class ModelFacts:
@@ -136,6 +137,7 @@ class ModelFacts:
         self.conversion = conversion
         self.parameters = _unique(parameters, "parameter")
         self.buffers = _unique(buffers, "buffer")
+        self._derived: dict[str, Any] = {}
         self.config: Mapping[str, Setting] = dict(config or {})
         self.styles = frozenset(styles)
         self.no_split = tuple(no_split)
@@ -238,6 +240,13 @@ class ModelFacts:
             for parameter in (own,) if own is not None else self.own_parameters(name):
                 found.setdefault(parameter.tied_to or parameter.name, parameter)
         return list(found.values())
+
+    def remembered(self, key: str, derive: Callable[[ModelFacts], _Derived]) -> _Derived:
+        """What `derive` makes of these facts, made once for each key."""
+        if key not in self._derived:
+            self._derived[key] = derive(self)
+        derived: _Derived = self._derived[key]
+        return derived
 
     def to_json(self) -> dict[str, Any]:
         """The JSON form: plain values."""

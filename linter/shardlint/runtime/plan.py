@@ -6,21 +6,24 @@ Text forms for examples are read by `plan_text` and `facts_text`.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from functools import cached_property
 
 from shardlint.finding import Finding, Related, Span
+from shardlint.runtime.heads import Heads, heads_of
 from shardlint.runtime.layout import Layout
-from shardlint.runtime.matchers import Matcher
+from shardlint.runtime.matchers import Matcher, starred
 from shardlint.runtime.mesh import Mesh
-from shardlint.runtime.model_facts import ModelFacts, Parameter
+from shardlint.runtime.model_facts import ModelFacts, Parameter, parent_of
+from shardlint.runtime.placements import SHARD, Division, division, gathers
+from shardlint.runtime.prefixes import PrefixCause, prefix_cause
 from shardlint.runtime.repairs import repairs
 from shardlint.runtime.shares import gib
 from shardlint.runtime.units import Stated, Unit, Wrapping
 from shardlint.voice import Voice
 
-_SHARD = re.compile(r"_?(?:Strided)?Shard\((?:dim=)?(-?\d{1,3})\)")
 _SHARDING_STYLE = re.compile(r"\w*(?:col(?:umn)?wise|rowwise)\w*(?:\(.*\))?|grouped_gemm", re.IGNORECASE)
 
 
@@ -46,12 +49,17 @@ class Entry:
     @property
     def shards(self) -> bool:
         """Whether it divides parameters; other styles only prepare inputs and outputs."""
-        return bool(_SHARD.fullmatch(self.placement) or _SHARDING_STYLE.fullmatch(self.placement))
+        return bool(SHARD.fullmatch(self.placement) or _SHARDING_STYLE.fullmatch(self.placement))
+
+    @property
+    def distributes(self) -> bool:
+        """Whether the style of torch distributes its module; others only prepare inputs and outputs."""
+        return re.match(r"(?:\w+\.)*\w*(?:Colwise|Rowwise|Sequence)Parallel\b", self.placement) is not None
 
     @property
     def dim(self) -> int | None:
         """The dim of the tensor that a `Shard(dim)` divides."""
-        found = _SHARD.fullmatch(self.placement)
+        found = SHARD.fullmatch(self.placement)
         return None if found is None else int(found[1])
 
 
@@ -97,6 +105,16 @@ class WrittenPlan:
     def layout(self) -> Layout:
         """What the units and the entries do to each tensor."""
         return Layout(self)
+
+    @cached_property
+    def nearest(self) -> dict[Entry, str | None]:
+        """What dead entries were surely meant to be, as far as it was looked for."""
+        return {}
+
+    @cached_property
+    def causes(self) -> list[PrefixCause | None]:
+        """The prefix that explains dead entries, once it was looked for."""
+        return []
 
 
 class Plan:
@@ -145,6 +163,67 @@ class Plan:
         """Everything that the entries for one axis match."""
         return frozenset(name for entry in self.entries if entry.axis == axis for name in self.matches(entry))
 
+    def placed(self, entry: Entry) -> list[Parameter]:
+        """The parameters to which the framework applies the placement itself, each tensor once."""
+        if self.matcher.target == "module":
+            return self.parameters(self.matches(entry))
+        return [self.model.parameters[name] for name in self.matches(entry) if name in self.model.parameters]
+
+    def division(self, entry: Entry, parameter: Parameter) -> Division | None:
+        """How an entry cuts a parameter; None when it leaves it whole."""
+        holder = self.model.modules[parent_of(parameter.name)]
+        embedding = "Embedding" in holder.class_name or (
+            not holder.class_name and "embed" in holder.name.rpartition(".")[2]
+        )
+        return division(self.matcher.name, entry.placement, parameter, embedding, self.model.styles)
+
+    def kinds(self, parameters: Iterable[Parameter]) -> dict[str, list[Parameter]]:
+        """Parameters by their name with `*` for the number of a layer."""
+        found: dict[str, list[Parameter]] = {}
+        for parameter in parameters:
+            found.setdefault(starred(parameter.name), []).append(parameter)
+        return found
+
+    def split_heads(self, entry: Entry) -> tuple[Parameter, Heads] | None:
+        """A projection that an entry cuts through an attention head, with the heads that it has."""
+        ranks = self.size(entry)
+        if ranks is None or gathers(entry.placement):
+            return None
+        kinds = {(parent_of(starred(p.name)), p.shape): p for p in reversed(self.placed(entry))}
+        for parameter in kinds.values():
+            cut = self.division(entry, parameter)
+            if cut is None or cut.dim not in (0, -2):
+                continue
+            for heads in heads_of(parameter, self.model.config):
+                if heads.count % ranks:
+                    return parameter, heads
+        return None
+
+    def is_dead(self, entry: Entry) -> bool:
+        """Whether an entry matches nothing although its axis has ranks to divide among."""
+        return not self.matches(entry) and self.size(entry) != 1 and not self.means_tied_name(entry)
+
+    @property
+    def prefix_cause(self) -> PrefixCause | None:
+        """The one prefix for which most dead entries match nothing, if there is one."""
+        if not self._written.causes:
+            dead = [entry for entry in self.entries if self.is_dead(entry)]
+            alive = [entry for entry in self.entries if self.matches(entry)]
+            self._written.causes.append(prefix_cause(dead, alive, self.model, self._would_match))
+        return self._written.causes[0]
+
+    def named_by(self, pattern: str) -> list[Parameter]:
+        """The parameters that a pattern would name, by itself or through their module."""
+        return self.parameters(self.matcher.names(pattern, self.model, ()))
+
+    def _would_match(self, entry: Entry, pattern: str) -> bool:
+        named = [n for n in self.matcher.names(pattern, self.model, ()) if self.matcher.covers(pattern, n)]
+        return bool(named) and self._named(entry.axis).isdisjoint(named) and self._fits(entry, named)
+
+    def is_excused(self, name: str) -> bool:
+        """Whether the user says that a parameter is left whole on purpose."""
+        return any(fnmatchcase(name, pattern) for pattern in self._written.uncovered_ok)
+
     def means_tied_name(self, entry: Entry) -> bool:
         """Whether a pattern means a further name of a tied tensor, which the framework sees under its first name."""
         return any(
@@ -159,6 +238,11 @@ class Plan:
         plan also names another variant of the model. Of several, one with the same last name wins, then one whose
         shapes other entries place alike.
         """
+        if entry not in self._written.nearest:
+            self._written.nearest[entry] = self._find_nearest(entry)
+        return self._written.nearest[entry]
+
+    def _find_nearest(self, entry: Entry) -> str | None:
         taken = self._named(entry.axis)
         if self._stands_under_prefix(entry, taken):
             return None
@@ -169,7 +253,7 @@ class Plan:
             named = [name for name in names if self.matcher.covers(repair.pattern, name)]
             if not named or (not repair.spelling and not taken.isdisjoint(named)) or not self._fits(entry, named):
                 continue
-            if ("bias" in last) != ("bias" in written):
+            if repair.cost < 2 and ("bias" in last) != ("bias" in written):
                 continue  # An optional bias is no misspelt weight.
             renamed = last != written
             ranked.setdefault(repair.pattern, (repair.cost, renamed, not self._placed_alike(entry, names)))
@@ -195,10 +279,9 @@ class Plan:
             if name and name.count(".") < 3 and not any(part.isdecimal() for part in name.split("."))
         ]
         return any(
-            self.matcher.covers(f"{prefix}.{entry.pattern}", name)
-            for prefix in prefixes
-            for name in taken
-            if name.startswith(f"{prefix}.")
+            name in taken and self.matcher.covers(pattern, name)
+            for pattern in (f"{prefix}.{entry.pattern}" for prefix in prefixes)
+            for name in self.matcher.names(pattern, self.model, ())
         )
 
     def _fits(self, entry: Entry, names: Sequence[str]) -> bool:
@@ -242,6 +325,19 @@ class Plan:
                 return None
             total += parameter.bytes if len(parameter.shape) > 1 else 0
         return total
+
+    def note(self, entry: Entry, message: str) -> Related:
+        """A further place of the plan that a finding names."""
+        return Related(entry.path, entry.line, entry.column, message)
+
+    def extra(self, parameters: Sequence[Parameter], axis: str) -> str:
+        """What parameters that stay whole cost each rank beside a share of them: `, +3.38 GiB on each rank`; empty when
+        the mesh or a dtype is not known."""
+        ranks, sizes = self.mesh.get(axis), [parameter.bytes for parameter in parameters]
+        known = [size for size in sizes if size is not None]
+        if not ranks or len(known) < len(sizes):
+            return ""
+        return f", +{gib(sum(known) * (ranks - 1) / ranks)} on each rank"
 
     def finding(
         self,

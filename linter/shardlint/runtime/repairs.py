@@ -7,7 +7,7 @@ variant of the model, not a slip.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from shardlint.runtime.matchers import MATCHERS, Matcher, starred
@@ -48,7 +48,7 @@ def repairs(pattern: str, matcher: Matcher, model: ModelFacts) -> Iterator[Repai
     """What a pattern may have been meant to be. Whether a repair matches anything is the caller's question."""
     yield from _framework_writing(pattern, matcher, model)
     segments = pattern.split(".")
-    known = {segment for name in (*model.parameters, *model.modules) for segment in name.split(".")}
+    known = model.remembered("segments", _segments)
     held = any(matcher.covers(parent_of(pattern), module) for module in model.modules)
     for at in range(len(segments)):
         if held and at < len(segments) - 1:
@@ -57,6 +57,10 @@ def repairs(pattern: str, matcher: Matcher, model: ModelFacts) -> Iterator[Repai
             if is_slip(segments[at], other):
                 yield Repair(".".join((*segments[:at], other, *segments[at + 1 :])), 2)
     yield from _other_wrappers(segments, known & WRAPPERS)
+
+
+def _segments(model: ModelFacts) -> frozenset[str]:
+    return frozenset(segment for name in (*model.parameters, *model.modules) for segment in name.split("."))
 
 
 def _framework_writing(pattern: str, matcher: Matcher, model: ModelFacts) -> Iterator[Repair]:
@@ -71,7 +75,7 @@ def _framework_writing(pattern: str, matcher: Matcher, model: ModelFacts) -> Ite
             yield Repair(name, 0)
 
 
-def _other_wrappers(segments: list[str], present: set[str]) -> Iterator[Repair]:
+def _other_wrappers(segments: list[str], present: Collection[str]) -> Iterator[Repair]:
     """The pattern with wrappers' names taken out, and with up to two that the model has put in."""
     for at, segment in enumerate(segments):
         if segment in WRAPPERS and len(segments) > 1:

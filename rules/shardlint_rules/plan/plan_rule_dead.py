@@ -108,14 +108,16 @@ class PlanRuleDead(PlanRule):
     )
 
     def judge(self, plan: Plan) -> Findings:
+        cause = plan.prefix_cause
+        explained = cause.entries if cause is not None else ()
         for entry in plan.entries:
-            if plan.matches(entry) or plan.size(entry) == 1 or plan.means_tied_name(entry):
+            if not plan.is_dead(entry) or entry in explained:
                 continue
             nearest = plan.nearest(entry)
             if nearest is not None:
                 lost = f"`{entry.placement}` is applied to nothing: {plan.undivided(entry, nearest)}"
                 help = f"write `{nearest}`"
-            elif not plan.axis_matches(entry.axis):
+            elif cause is None and not plan.axis_matches(entry.axis):
                 lost = f"each rank of `{entry.axis}` holds the whole model, for no other pattern does either"
                 help = "compare it with the names that the model prints"
             else:
