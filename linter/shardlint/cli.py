@@ -115,6 +115,7 @@ PLAN = Command(
         Option("--facts-in", ONE, "judge what --facts-out wrote: no code is run", "FILE"),
         Option("--output-format", ONE, "text, concise, json or github", "FORMAT", FORMATS),
         Option("--fail-on", ONE, "the mildest severity that fails the run", "SEVERITY", ("error", "warning", "note")),
+        Option("--changed", FLAG, "the operands are changed files: judge the targets that they are part of"),
         Option("--no-cache", FLAG, "learn the model anew"),
         Option("--help", FLAG, "this text"),
     ),

@@ -10,10 +10,10 @@ The model is built without weights. Torch must be installed; nothing else of sha
 
 from __future__ import annotations
 
+import inspect
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shardlint.errors import PlanError
 from shardlint.finding import Finding
@@ -26,9 +26,13 @@ from shardlint.runtime.collected import Collected, ReadPlan
 from shardlint.runtime.model_facts import ModelFacts
 from shardlint.runtime.plan import Entry, WrittenPlan
 from shardlint.runtime.target import Target
+from shardlint.runtime.units import Stated
 from shardlint.runtime.written import written_plan
 from shardlint.selection import Choice, active_rows
 from shardlint.session import open_session
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 _FAILING = ("error", "warning")
 
@@ -50,7 +54,7 @@ def assert_plan_ok(
     """Fail with the findings, unless a plan fits the model and the mesh.
 
     Args:
-        model: a `torch.nn.Module`, or a function without arguments that makes one; it is called on the meta device.
+        model: a `torch.nn.Module`, or a class or function that makes one without arguments, on the meta device.
         plan: a dict for `parallelize_module`, a dict of transformers styles, a VeOmni `ParallelPlan`, or None to judge
             the FSDP units alone.
         mesh: axis -> size.
@@ -65,10 +69,11 @@ def assert_plan_ok(
 
     Raises:
         AssertionError: with the findings, as the command line prints them.
-        PlanError: the plan is none that is known.
+        PlanError: the plan is none that is known, or the settings leave no rule on.
     """
-    caller = sys._getframe(1)
-    at = (os.path.relpath(caller.f_code.co_filename), caller.f_lineno)
+    here = inspect.currentframe()
+    caller = here.f_back if here is not None else None
+    at = (os.path.relpath(caller.f_code.co_filename), caller.f_lineno) if caller is not None else ("the test", 1)
     target = Target(
         "model",
         {},
@@ -82,10 +87,11 @@ def assert_plan_ok(
         tuple(uncovered_ok),
         budget_gib,
     )
-    written = written_plan(target, Collected(_facts(model), _read(plan, axis, at)), at[0])
+    written = written_plan(target, Collected(_facts(model), _read(plan, axis, at)), Stated("", at[1], 1, at[0]))
     findings = [one for one in _judged(written, frozenset(ignore)) if one.severity in _FAILING]
     if findings:
-        raise AssertionError("\n" + render_text(findings, _text, colour=False, summary=Summary(findings)))
+        text = render_text(findings, _text, colour=False, summary=Summary(findings))
+        raise AssertionError("\n" + text.rpartition("\n\n")[0])
 
 
 def _judged(written: WrittenPlan, ignored: frozenset[str]) -> list[Finding]:
@@ -93,6 +99,8 @@ def _judged(written: WrittenPlan, ignored: frozenset[str]) -> list[Finding]:
     session = open_session(os.getcwd(), os.environ)
     rows = [row for row in active_rows(session, Choice()) if row["kind"] == "plan" and row["name"] not in ignored]
     rules = [rule for rule in map(make, rows) if isinstance(rule, PlanRule)]
+    if not rules:
+        raise PlanError("no plan rule is on, so nothing was asked: select the families `plan` and `fsdp`")
     least = session.settings.min_confidence
     return [finding for finding in judge_plan(rules, written) if finding.confidence >= least]
 
@@ -107,7 +115,7 @@ def _facts(model: Any) -> ModelFacts:
 
     quiet = Quiet(-1)
     built: Any = model
-    if not hasattr(model, "named_parameters"):
+    if isinstance(model, type) or not hasattr(model, "named_parameters"):
         maker: Callable[[], Any] = model
         built, _ = building.build(maker, quiet)
     return ModelFacts.from_json(description.facts(built, quiet))
@@ -122,8 +130,9 @@ def _read(plan: Any, axis: str | None, at: tuple[str, int]) -> ReadPlan | None:
     def entry(pattern: object, how: str, of: str) -> Entry:
         return Entry(str(pattern), how, of, at[1], 1, at[0])
 
-    nested = isinstance(plan, Mapping) and bool(plan) and all(isinstance(one, Mapping) for one in plan.values())
-    if nested or not isinstance(plan, Mapping):
+    styles = _mapping(plan)
+    nested = styles is not None and bool(styles) and all(_mapping(one) is not None for one in styles.values())
+    if nested or styles is None:
         axes = axes_of(plan)
         if axes is None:
             raise PlanError(f"a {type(plan).__name__} is no plan: give a dict, or a ParallelPlan of VeOmni")
@@ -131,10 +140,20 @@ def _read(plan: Any, axis: str | None, at: tuple[str, int]) -> ReadPlan | None:
             entry(pattern, placement(how), of) for of, patterns in axes.items() for pattern, how in patterns.items()
         ]
         return ReadPlan("veomni", tuple(found))
-    if any(hasattr(how, "is_shard") for how in plan.values()):
-        return ReadPlan("veomni", tuple(entry(pattern, placement(how), axis or "ep") for pattern, how in plan.items()))
-    matcher = "hf" if all(isinstance(how, str) for how in plan.values()) else "torch"
-    return ReadPlan(matcher, tuple(entry(pattern, style_text(how), axis or "tp") for pattern, how in plan.items()))
+    if any(hasattr(how, "is_shard") for how in styles.values()):
+        return ReadPlan(
+            "veomni", tuple(entry(pattern, placement(how), axis or "ep") for pattern, how in styles.items())
+        )
+    matcher = "hf" if all(isinstance(how, str) for how in styles.values()) else "torch"
+    return ReadPlan(matcher, tuple(entry(pattern, style_text(how), axis or "tp") for pattern, how in styles.items()))
+
+
+def _mapping(value: object) -> Mapping[object, Any] | None:
+    return value if _is_mapping(value) else None
+
+
+def _is_mapping(value: object) -> TypeGuard[Mapping[object, Any]]:
+    return isinstance(value, Mapping)
 
 
 def _text(path: str) -> str | None:

@@ -86,7 +86,7 @@ def test_a_hostile_file_is_exit_code_2_and_is_not_run(lint: Lint) -> None:
         (("checkpoint",), "name the folder of a checkpoint"),
         (("checkpoint", "."), "`--facts-in FILE` or `--target NAME`"),
         (("checkpoint", ".", "--facts-in", "a", "--target", "b"), "one of them"),
-        (("checkpoint", ".", "--target", "b"), "from a file only"),
+        (("checkpoint", ".", "--target", "b"), "have no plan target"),
         (("checkpoint", ".", "--facts-in", "absent.json"), "absent.json is no file"),
         (("checkpoint", ".", "--facts-in", "pyproject.toml"), "pyproject.toml is broken JSON"),
         (("checkpoint", ".", "--facts-in", str(FACTS)), "holds no checkpoint"),

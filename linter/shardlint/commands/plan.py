@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TextIO
 
 from shardlint.arguments import Parsed
@@ -13,6 +14,7 @@ from shardlint.filters import Filters
 from shardlint.finding import SEVERITIES, Finding
 from shardlint.loading import make
 from shardlint.plan_run import judge_plan
+from shardlint.query import PlanMesh
 from shardlint.record import Record
 from shardlint.report.form import in_form
 from shardlint.report.summary import Summary
@@ -20,10 +22,11 @@ from shardlint.report.terminal import escaped
 from shardlint.rule import PlanRule
 from shardlint.runtime.collected import Collected
 from shardlint.runtime.facts_file import read_facts, write_facts
-from shardlint.runtime.learning import TIMEOUT, interpreter, learn
+from shardlint.runtime.learning import TIMEOUT, interpreter, learn, touched
 from shardlint.runtime.plan_table import plan_table
 from shardlint.runtime.proposals import proposals
 from shardlint.runtime.target import Target, from_settings, is_object, named_target, parse_mesh
+from shardlint.runtime.units import Stated
 from shardlint.runtime.written import written_plan
 from shardlint.selection import Choice, active_rows
 from shardlint.session import Session
@@ -34,18 +37,23 @@ def plan(session: Session, parsed: Parsed, out: TextIO, err: TextIO, environ: Ma
 
     Raises UsageError for options that do not go together, PlanError for a target that makes no sense.
     """
+    changed = parsed.operands if parsed.flag("changed") else None
     targets = _targets(session, parsed)
     if not targets:
         out.write(proposals(session.root))
         return 0
+    if changed is not None:
+        targets = [target for target in targets if touched(target, changed, session.root, environ)]
     run = _Run(session, parsed, out, err, environ)
     return run.over(targets)
 
 
 def _targets(session: Session, parsed: Parsed) -> list[Target]:
     """What the command line asks for: targets of the settings, or one that it describes itself."""
-    described = [name for name in parsed.operands if is_object(name)]
     known = [from_settings(table) for table in session.settings.plan]
+    if parsed.flag("changed"):
+        return known
+    described = [name for name in parsed.operands if is_object(name)]
     if described or (parsed.one("facts-in") is not None and not parsed.operands and len(known) != 1):
         if len(parsed.operands) > 1:
             raise UsageError("name one `package.module:factory`, or targets of the settings, not both")
@@ -62,14 +70,14 @@ def _adjusted(target: Target, parsed: Parsed) -> Target:
     """A target with what the command line says otherwise."""
     mesh, world, budget = parsed.one("mesh"), parsed.one("world"), parsed.one("budget-gib")
     if mesh is not None:
-        target = replace(target, mesh=parse_mesh(mesh))
+        target = dataclasses.replace(target, mesh=parse_mesh(mesh))
         if target.plan is not None and target.plan["kind"] == "apply":
-            target = replace(target, plan={**target.plan, "mesh": target.mesh})
+            target = dataclasses.replace(target, plan={**target.plan, "mesh": target.mesh})
     if world is not None:
-        target = replace(target, world=int(_number(world, "--world", whole=True)))
+        target = dataclasses.replace(target, world=int(_number(world, "--world", whole=True)))
     if budget is not None:
-        target = replace(target, budget=_number(budget, "--budget-gib"))
-    return replace(target, python=parsed.one("python") or target.python)
+        target = dataclasses.replace(target, budget=_number(budget, "--budget-gib"))
+    return dataclasses.replace(target, python=parsed.one("python") or target.python)
 
 
 def _number(text: str, option: str, *, whole: bool = False) -> float:
@@ -90,6 +98,8 @@ class _Run:
         rows = [row for row in active_rows(session, Choice()) if row["kind"] == "plan"]
         made = [make(row) for row in rows]
         self.rules = [rule for rule in made if isinstance(rule, PlanRule)]
+        if not self.rules:
+            raise UsageError("no plan rule is on, so there is nothing to ask: select the families `plan` and `fsdp`")
         self.form = parsed.one("output-format") or "text"
 
     def over(self, targets: Sequence[Target]) -> int:
@@ -117,11 +127,32 @@ class _Run:
         collected = self._collected(target)
         for warning in collected.warnings:
             self.err.write(f"{escaped(target.name)}: {escaped(warning)}\n")
-        settings = os.path.relpath(self.session.file, self.session.root) if self.session.file else "command line"
-        written = written_plan(target, collected, settings)
+        place = self._place(target.name)
+        written = written_plan(target, collected, place)
         if self.form == "text":
             self.out.write(f"{escaped(target.name)}\n{plan_table(written)}\n")
-        return judge_plan(self.rules, written)
+        rules = self.rules
+        if collected.plan is not None and collected.plan.applied is not None:
+            # Torch itself has taken the patterns and units; what is left to ask is about the whole.
+            rules = [rule for rule in rules if isinstance(rule.suspects, PlanMesh)]
+        found = judge_plan(rules, written)
+        seen = {(one.rule, one.path, one.span.line) for one in found}
+        for prefix in target.wrappers:
+            wrapped = dataclasses.replace(collected, facts=collected.facts.under(prefix))
+            inside = judge_plan(rules, written_plan(target, wrapped, place))
+            # What is wrong without the wrapper is said already.
+            found += [one for one in inside if (one.rule, one.path, one.span.line) not in seen]
+        return found
+
+    def _place(self, name: str) -> Stated:
+        """Where a target is written: the line of its name in the settings."""
+        file = self.session.file
+        path = os.path.relpath(file, self.session.root) if file else "command line"
+        named = re.compile(rf"""\bname\s*=\s*["']{re.escape(name)}["']""")
+        for number, line in enumerate((self._source(path) or "").split("\n"), 1):
+            if named.search(line):
+                return Stated(line.strip(), number, 1 + len(line) - len(line.lstrip()), path)
+        return Stated("", 1, 1, path)
 
     def _collected(self, target: Target) -> Collected:
         kept = self.parsed.one("facts-in")

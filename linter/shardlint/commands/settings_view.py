@@ -6,10 +6,13 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shardlint.selection import Choice, active_rows
 from shardlint.session import Session
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 
 def shown_settings(session: Session, choice: Choice | None = None) -> str:
@@ -81,10 +84,13 @@ def _value(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, (int, float)):
         return repr(value)
-    if isinstance(value, dict):
-        table: dict[str, Any] = value
-        return f"{{{', '.join(f'{_key(key)} = {_value(item)}' for key, item in table.items())}}}"
+    if _is_table(value):
+        return f"{{{', '.join(f'{_key(key)} = {_value(item)}' for key, item in value.items())}}}"
     return f"[{', '.join(_value(item) for item in value)}]"
+
+
+def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)
 
 
 def _key(key: str) -> str:

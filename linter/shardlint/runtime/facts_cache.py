@@ -41,6 +41,12 @@ def collect_cached(
     return collected, False
 
 
+def known_files(request: Request, *, python: str, environ: Mapping[str, str]) -> frozenset[str] | None:
+    """The project's own files from which the kept facts of a request came, absolute; None where none are kept."""
+    table = cache.load(_path(request, python, environ))
+    return None if table is None else frozenset(table.get("files", ()))
+
+
 def _path(request: Request, python: str, environ: Mapping[str, str]) -> str:
     searched = {name: environ.get(name) for name in _SEARCHED}
     key = json.dumps([request.to_json(), _interpreter(python), searched], sort_keys=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from shardlint.runtime.collected import Collected
 from shardlint.runtime.driver import Request, collect
-from shardlint.runtime.facts_cache import collect_cached
+from shardlint.runtime.facts_cache import collect_cached, known_files
 from shardlint.runtime.target import Target
 
 TIMEOUT = 120.0
@@ -32,8 +32,17 @@ def learn(
 
     Raises PlanFailed, with a sentence.
     """
-    python = interpreter(target, root, environ)
-    request = Request(root, target.model, target.plan or {"kind": "wrap"})
+    python, request = interpreter(target, root, environ), _request(target, root)
     if use_cache:
         return collect_cached(request, python=python, timeout=timeout, environ=environ)[0]
     return collect(request, python=python, timeout=timeout, environ=environ)
+
+
+def touched(target: Target, paths: Iterable[str], root: str, environ: Mapping[str, str]) -> bool:
+    """Whether one of some changed files is part of a target, as far as the last run knows; True where none was."""
+    known = known_files(_request(target, root), python=interpreter(target, root, environ), environ=environ)
+    return known is None or any(os.path.realpath(path) in {os.path.realpath(one) for one in known} for path in paths)
+
+
+def _request(target: Target, root: str) -> Request:
+    return Request(root, target.model, target.plan or {"kind": "wrap"})

@@ -248,6 +248,16 @@ class ModelFacts:
         derived: _Derived = self._derived[key]
         return derived
 
+    def under(self, prefix: str) -> ModelFacts:
+        """The same model inside of a wrapper, which puts a prefix before every name: `base_model.model.`"""
+        data = self.to_json()
+        for kind in ("parameters", "modules", "buffers"):
+            for row in data[kind]:
+                for field in ("name", "tied_to", "same_as"):
+                    if row.get(field) is not None and (row[field] or kind == "modules"):
+                        row[field] = (prefix + row[field]).rstrip(".")
+        return ModelFacts.from_json(data, trusted=True)
+
     def to_json(self) -> dict[str, Any]:
         """The JSON form: plain values."""
         conversion = {} if self.conversion is None else {"conversion": _conversion_json(self.conversion)}

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from shardlint.changes.git import Git, read_file
 from shardlint.facts.path_roles import in_tests
@@ -78,10 +79,11 @@ def _needs(parameters: bytes) -> bool:
 
 def _is_model(data: bytes | None) -> bool:
     try:
-        read: object = json.loads(data or b"")
+        read: Any = json.loads(data or b"")
     except (ValueError, RecursionError):
         return False
-    return isinstance(read, dict) and isinstance(read.get("model_type"), str)
+    kind: Any = read.get("model_type") if hasattr(read, "get") else None
+    return isinstance(kind, str)
 
 
 def _walk(root: str) -> Iterator[str]:

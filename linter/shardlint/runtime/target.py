@@ -42,10 +42,10 @@ class Target:
     name: str
     model: dict[str, Any]
     plan: dict[str, Any] | None
-    mesh: dict[str, int] = field(default_factory=dict)
+    mesh: dict[str, int] = field(default_factory=dict[str, int])
     world: int | None = None
     wrap: tuple[str, ...] = ()
-    dims: dict[str, int] = field(default_factory=dict)
+    dims: dict[str, int] = field(default_factory=dict[str, int])
     ignored: tuple[str, ...] = ()
     wrappers: tuple[str, ...] = ()
     uncovered_ok: tuple[str, ...] = ()
@@ -101,13 +101,12 @@ def parse_mesh(text: str) -> dict[str, int]:
     return mesh
 
 
-def _model(name: str, given: object) -> dict[str, Any]:
+def _model(name: str, given: Any) -> dict[str, Any]:
     """The model as the child reads it."""
     if isinstance(given, str):
         if is_object(given):
             return {"factory": given}
         return {"hf": given}
-    assert isinstance(given, dict)
     chosen = [key for key in _MODEL_KEYS if key in given]
     if len(chosen) != 1:
         raise PlanError(
@@ -126,7 +125,7 @@ def _model(name: str, given: object) -> dict[str, Any]:
     return {"hf" if key == "hf-config" else "veomni": given[key], "overrides": overrides}
 
 
-def _plan(name: str, given: object, mesh: Mapping[str, int]) -> dict[str, Any] | None:
+def _plan(name: str, given: Any, mesh: Mapping[str, int]) -> dict[str, Any] | None:
     """The plan as the child reads it."""
     if given is None:
         return None
@@ -137,7 +136,6 @@ def _plan(name: str, given: object, mesh: Mapping[str, int]) -> dict[str, Any] |
             return {"kind": "torch", "target": given, "axis": "tp"}
         words = ", ".join(f"`{word}`" for word in _OWN_PLANS)
         raise PlanError(f"the plan of the target `{name}` is `{given}`: write `package.module:PLAN`, or one of {words}")
-    assert isinstance(given, dict)
     chosen = [key for key in ("from", "apply") if key in given]
     if len(chosen) != 1 or not is_object(str(given[chosen[0]])):
         raise PlanError(f"the plan of the target `{name}` needs `from` or `apply`, with a `package.module:name`")

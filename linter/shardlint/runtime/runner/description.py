@@ -39,7 +39,38 @@ def facts(model: Any, events: Events) -> dict[str, Any]:
     described["packages"] = packages()
     described["styles"] = _styles()
     described["model_types"] = _model_types()
+    conversion = _conversion(model)
+    if conversion:
+        described["conversion"] = conversion
     return described
+
+
+def _conversion(model: Any) -> dict[str, Any]:
+    """What transformers does to the keys of a checkpoint while it loads one into a model of this class."""
+    if not hasattr(model, "base_model_prefix"):
+        return {}
+    steps: list[dict[str, Any]] = []
+    found: Any = ()
+    try:
+        found = module("transformers.conversion_mapping").get_model_conversion_mapping(model)
+    except Exception:  # another version of transformers, or a model that it does not know
+        found = ()
+    step: Any
+    for step in found or ():
+        operations: Any = getattr(step, "operations", None) or ()
+        row: dict[str, Any] = {
+            "source": list(step.source_patterns),
+            "target": list(step.target_patterns),
+            "operations": [type(one).__name__ for one in operations],
+        }
+        scope = getattr(step, "scope_prefix", None)
+        steps.append({**row, "scope": scope} if isinstance(scope, str) and scope else row)
+    return {
+        "steps": steps,
+        "base_prefix": str(model.base_model_prefix or ""),
+        "ignored_missing": list(getattr(model, "_keys_to_ignore_on_load_missing", None) or ()),
+        "ignored_unexpected": list(getattr(model, "_keys_to_ignore_on_load_unexpected", None) or ()),
+    }
 
 
 def _tensors_and_modules(model: Any, events: Events) -> dict[str, Any]:
