@@ -6,17 +6,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 PLAIN := $(VENV)/installed-plain
 DEV := $(VENV)/installed-dev
+PROVING := .venv-proofs
+PROOF_PACKAGES ?= torch==2.13.0 transformers==5.24.0
 SHIPPED := $(shell find linter/shardlint rules/shardlint_rules -type f ! -name '*.pyc')
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help demo dev test quality ruff format mypy pyright self bench catalogue modality-table clean
+.PHONY: help demo dev test proofs quality ruff format mypy pyright self bench catalogue modality-table clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo       install shardlint and lint a small repo with planted mistakes"
 	@echo "make test       run the tests"
+	@echo "make proofs     run the tests that need torch and transformers, in an environment of their own"
 	@echo "make quality    ruff, mypy, pyright, and shardlint on itself"
 	@echo "make bench      CORPUS=folder: compare speed and memory with ruff (see benchmarks/README.md)"
 	@echo "make catalogue  write rules/README.md from the rules"
@@ -53,6 +56,16 @@ demo: $(PLAIN)
 test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
+$(PROVING)/installed: pyproject.toml
+	$(PYTHON) -m venv --clear $(PROVING)
+	$(PROVING)/bin/python -m pip install --quiet --upgrade pip
+	$(PROVING)/bin/pip install --quiet --editable '.[dev]' $(PROOF_PACKAGES)
+	@touch $@
+
+# What a rule says that torch does is shown here by torch itself; the child that builds models runs for real.
+proofs: $(PROVING)/installed
+	$(PROVING)/bin/python -m pytest tests/proofs tests/runtime tests/test_testing.py
+
 quality: ruff format mypy pyright self
 
 ruff: $(DEV)
@@ -82,5 +95,5 @@ modality-table: $(DEV)
 	PYTHONPATH=rules $(BIN)/python -m modality_table $(SOURCES)
 
 clean:
-	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(PROVING) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find linter rules tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
