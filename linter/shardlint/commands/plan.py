@@ -49,20 +49,22 @@ def plan(session: Session, parsed: Parsed, out: TextIO, err: TextIO, environ: Ma
 
 
 def _targets(session: Session, parsed: Parsed) -> list[Target]:
-    """What the command line asks for: targets of the settings, or one that it describes itself."""
+    """What the command line asks for: targets of the settings, a factory that it names, or facts alone."""
     known = [from_settings(table) for table in session.settings.plan]
     if parsed.flag("changed"):
         return known
-    described = [name for name in parsed.operands if is_object(name)]
-    if described or (parsed.one("facts-in") is not None and not parsed.operands and len(known) != 1):
+    plan, facts = parsed.one("plan"), parsed.one("facts-in")
+    factories = [name for name in parsed.operands if is_object(name)]
+    if factories:
         if len(parsed.operands) > 1:
             raise UsageError("name one `package.module:factory`, or targets of the settings, not both")
-        table = {"name": described[0] if described else "facts", "model": described[0] if described else "facts:facts"}
-        made = from_settings({**table, **({"plan": parsed.one("plan")} if parsed.one("plan") else {})})
-        return [_adjusted(made, parsed)]
-    chosen = [named_target(known, name) for name in parsed.operands] or known
-    if parsed.one("plan") is not None:
+        table = {"name": factories[0], "model": factories[0], **({"plan": plan} if plan is not None else {})}
+        return [_adjusted(from_settings(table), parsed)]
+    if plan is not None:
         raise UsageError("`--plan` goes with a `package.module:factory`; the plan of a target stands in the settings")
+    if facts is not None and not parsed.operands:
+        return [_adjusted(Target(os.path.basename(facts), {}, None), parsed)]
+    chosen = [named_target(known, name) for name in parsed.operands] or known
     return [_adjusted(target, parsed) for target in chosen]
 
 
