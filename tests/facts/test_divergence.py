@@ -53,6 +53,7 @@ def body(*lines: str) -> str:
 
 REPORTED = {
     "branch": ["if rank == 0:", "    dist.barrier()"],
+    "branch beside an assertion": ["assert a", "if rank == 0:", "    dist.barrier()"],
     "else": ["if rank == 0:", "    print(x)", "else:", "    dist.barrier()"],
     "rank alone": ["if not rank:", "    dist.barrier()"],
     "flipped": ["if 0 == rank:", "    dist.barrier()"],
@@ -95,6 +96,16 @@ REPORTED = {
 }
 
 SILENT = {
+    "assertion keeps the others out": [
+        "if rank != 0:",
+        "    dist.barrier()",
+        "if a:",
+        "    if rank == 0:",
+        "        dist.barrier()",
+        "else:",
+        "    assert rank == 0, 'the others find the file'",
+        "    dist.barrier()",
+    ],
     "log only": ["if rank == 0:", "    print(x)", "dist.barrier()"],
     "balanced arms": ["if rank == 0:", "    a()", "    dist.broadcast(x, 0)", "else:", "    dist.broadcast(x, 0)"],
     "first and last": ["if rank != 0:", "    dist.barrier()", "x()", "if rank == 0:", "    dist.barrier()"],

@@ -50,6 +50,16 @@ def test_condition_is_taken_apart() -> None:
     assert shape(traced(source)) == [["if", "a", [["if", "b", [], [inner]]], []]]
 
 
+def test_assertion_on_the_rank_is_an_exit_of_the_others() -> None:
+    source = "def f(a):\n    assert a and dist.get_rank() == 0, str(a)\n    dist.barrier()\n"
+    inner = ["if", "rank: dist.get_rank() == 0", [], ["raise"]]
+    assert shape(traced(source)) == [["if", "a", [inner], ["raise"]], "dist.barrier"]
+
+
+def test_other_assertion_is_no_condition() -> None:
+    assert shape(traced("def f(a):\n    assert a > 0\n    dist.barrier()\n")) == ["dist.barrier"]
+
+
 def test_conditional_expression_is_a_condition() -> None:
     found = shape(traced("def f(a):\n    return dist.barrier() if a else None\n"))
     assert found == [["if", "a", ["dist.barrier"], []], "return"]

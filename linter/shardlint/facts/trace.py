@@ -137,6 +137,11 @@ def _taken_apart(module: Module, node: ast.expr) -> Resolved:
     return NOTHING
 
 
+def _chooses_ranks(steps: Iterable[Step]) -> bool:
+    conditions = [step for step in steps if step[0] == "if"]
+    return any(isinstance(step[2], tuple) or _chooses_ranks((*step[3], *step[4])) for step in conditions)
+
+
 class _Tracer:
     def __init__(self, module: Module, asked: frozenset[str]) -> None:
         self.module = module
@@ -165,6 +170,8 @@ class _Tracer:
             return [*steps, *self.block(statement.body)]
         if isinstance(statement, ast.Match):
             return self.match(statement)
+        if isinstance(statement, ast.Assert):
+            return self.assertion(statement)
         if isinstance(statement, ast.Try) or statement.__class__.__name__ == "TryStar":
             return self.attempt(statement)
         return self.simple(statement)
@@ -179,6 +186,11 @@ class _Tracer:
         elif any(step[0] == "call" and step[1] and step[1][0] in _STOPS for step in steps):
             steps.append(("exit", "raise"))
         return steps
+
+    def assertion(self, statement: ast.Assert) -> list[Step]:
+        """`assert rank == 0` says which ranks come this far: the others leave. Other assertions choose no ranks."""
+        steps = self.branch(statement.test, (), (("exit", "raise"),))
+        return steps if _chooses_ranks(steps) else self.simple(statement)
 
     def attempt(self, statement: ast.stmt) -> list[Step]:
         """`finally` runs on every way out of the rest, so its steps come before each exit too."""
