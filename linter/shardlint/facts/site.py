@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from shardlint.environment import Environment
 from shardlint.facts.guards import Guard, guards
+from shardlint.facts.interpolation import taken_in
 from shardlint.facts.matching import Hit, last_part, matches, with_bases
 from shardlint.facts.module import FUNCTIONS, FunctionNode, Module, word_of
 from shardlint.facts.names import BUILTINS, BY_NAME, bindings_at, resolve, self_class, self_values
@@ -114,6 +115,11 @@ class Expression:
     def parts(self) -> list[Expression]:
         """Every expression inside it, itself first."""
         return [Expression(self.module, node, self.voice) for node in ast.walk(self.ast) if isinstance(node, ast.expr)]
+
+    @property
+    def taken_in(self) -> list[Expression]:
+        """The expressions that stand in a string, list or tuple as they are; itself where it is none of these."""
+        return [Expression(self.module, node, self.voice) for node in taken_in(self.ast)]
 
     @property
     def is_builtin(self) -> bool:

@@ -71,6 +71,7 @@ class GlobalRankAsDevice(LocalRule):
             local_rank = int(os.environ["LOCAL_RANK"])
             torch.cuda.set_device(local_rank)
             device = torch.device("cuda", rank % torch.cuda.device_count())
+            model = torch.nn.parallel.DistributedDataParallel(m.to(f"cuda:{rank % 8}"), device_ids=[rank % 8])
 
             def place(model, rank, mesh):
                 torch.cuda.set_device(rank)
@@ -111,14 +112,13 @@ def _index(site: Site) -> list[Expression]:
     """The expressions that say which device a call means."""
     if site.name in _DDP:
         listed = site.argument("device_ids", 1)
-        return [part for value in listed.values for part in value.parts[1:]] if listed is not None else []
+        return [part for value in listed.values for part in value.taken_in] if listed is not None else []
     found: list[Expression] = []
     for given in (site.argument("device", 0), site.argument("index", 1) if site.name == "torch.device" else None):
         if given is not None:
             found.append(given)
-            for value in given.values:
-                if any(_INDEXED.search(str(part.literal)) for part in value.parts):
-                    found += value.parts
+            indexed = (v for v in given.values if any(_INDEXED.search(str(part.literal)) for part in v.parts))
+            found += [part for value in indexed for part in value.taken_in]
     return found
 
 
