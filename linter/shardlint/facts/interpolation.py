@@ -1,4 +1,4 @@
-"""Which expressions a string or a list takes in as they are: `rank` in `f"cuda:{rank}"`, not in `f"cuda:{rank % 8}"`."""
+"""What a string or a list takes in as it is: `rank` in `f"cuda:{rank}"`, not in `f"cuda:{rank % 8}"`."""
 
 from __future__ import annotations
 
