@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "concise", "json", "github")
 
+_HELP = Option("--help", FLAG, "this text")
+_SELECT = Option("--select", MANY, "only these rules or families", "NAMES")
+_IGNORE = Option("--ignore", MANY, "not these rules or families", "NAMES")
+_FORMAT = Option("--output-format", ONE, "text, concise, json or github", "FORMAT", FORMATS)
+_FAIL_ON = Option("--fail-on", ONE, "the mildest severity that fails the run", "SEVERITY", ("error", "warning", "note"))
+_EXIT_ZERO = Option("--exit-zero", FLAG, "exit with 0 even when there are findings")
+
 CHECK = Command(
     "check",
     "[PATHS]",
@@ -25,16 +32,16 @@ CHECK = Command(
         Option("--fix", FLAG, "write the safe fixes"),
         Option("--unsafe-fixes", FLAG, "with --fix or --diff: also those that may change a healthy run"),
         Option("--diff", FLAG, "show what --fix would write, and write nothing"),
-        Option("--select", MANY, "only these rules or families", "NAMES"),
-        Option("--ignore", MANY, "not these rules or families", "NAMES"),
+        _SELECT,
+        _IGNORE,
         Option("--extend-select", MANY, "these rules or families besides the usual ones", "NAMES"),
         Option("--base", ONE, "judge the change since a revision", "REV"),
         Option("--staged", FLAG, "judge what the next commit will hold"),
         Option("--baseline", ONE, "report only findings that this file does not list", "FILE"),
         Option("--write-baseline", ONE, "write the findings of a full run to this file", "FILE"),
-        Option("--output-format", ONE, "text, concise, json or github", "FORMAT", FORMATS),
+        _FORMAT,
         Option("--output-file", ONE, "write the report there instead of to standard output", "FILE"),
-        Option("--fail-on", ONE, "the mildest severity that fails the run", "SEVERITY", ("error", "warning", "note")),
+        _FAIL_ON,
         Option("--min-confidence", ONE, "leave out findings that are less sure", "NUMBER"),
         Option("--statistics", FLAG, "counts for each rule instead of the findings"),
         Option("--why", ONE, "what is known at one line: facts, guards, unresolved calls", "FILE:LINE"),
@@ -44,15 +51,15 @@ CHECK = Command(
         Option("--show-files", FLAG, "list the files that would be checked"),
         Option("--show-settings", FLAG, "print the settings in force"),
         Option("--show-unknown", FLAG, "list what could not be judged, as notes"),
-        Option("--exit-zero", FLAG, "exit with 0 even when there are findings"),
-        Option("--help", FLAG, "this text"),
+        _EXIT_ZERO,
+        _HELP,
     ),
 )
 EXPLAIN = Command(
     "explain",
     "RULE",
     "What a rule checks, why, and how to write it instead.",
-    (Option("--help", FLAG, "this text"),),
+    (_HELP,),
     0,
     1,
 )
@@ -63,7 +70,7 @@ RULES = Command(
     (
         Option("--catalogue", FLAG, "print the catalogue as Markdown"),
         Option("--output-format", ONE, "text or json", "FORMAT", ("text", "json")),
-        Option("--help", FLAG, "this text"),
+        _HELP,
     ),
     0,
     2,
@@ -72,7 +79,7 @@ INIT = Command(
     "init",
     "",
     "Add the pre-commit hook, the settings table and a Makefile target. Shows the change first.",
-    (Option("--yes", FLAG, "write without asking"), Option("--help", FLAG, "this text")),
+    (Option("--yes", FLAG, "write without asking"), _HELP),
     0,
     0,
 )
@@ -83,7 +90,7 @@ GENERATED = Command(
     (
         Option("--accept", ONE, "with lock: record drifted files too, and why", "REASON"),
         Option("--run", FLAG, "with check: run the commands of the settings, your code, in a copy of the project"),
-        Option("--help", FLAG, "this text"),
+        _HELP,
     ),
     0,
     1,
@@ -95,7 +102,7 @@ KEYS = Command(
     (
         Option("--accept", ONE, "lock although renamed keys are mapped nowhere, and record why", "REASON"),
         Option("--base", ONE, "compare with a revision instead of with the record", "REV"),
-        Option("--help", FLAG, "this text"),
+        _HELP,
     ),
     0,
     1,
@@ -113,11 +120,11 @@ PLAN = Command(
         Option("--timeout", ONE, "seconds for each target (default: 120)", "NUMBER"),
         Option("--facts-out", ONE, "also write what was learnt of the model", "FILE"),
         Option("--facts-in", ONE, "judge what --facts-out wrote: no code is run", "FILE"),
-        Option("--output-format", ONE, "text, concise, json or github", "FORMAT", FORMATS),
-        Option("--fail-on", ONE, "the mildest severity that fails the run", "SEVERITY", ("error", "warning", "note")),
+        _FORMAT,
+        _FAIL_ON,
         Option("--changed", FLAG, "the operands are changed files: judge the targets that they are part of"),
         Option("--no-cache", FLAG, "learn the model anew"),
-        Option("--help", FLAG, "this text"),
+        _HELP,
     ),
 )
 CHECKPOINT = Command(
@@ -129,12 +136,12 @@ CHECKPOINT = Command(
         Option("--target", ONE, "the model of a target in the settings", "NAME"),
         Option("--resume", FLAG, "a job is to go on from it: the optimizer's state is wanted too"),
         Option("--write-mapping", FLAG, "print a table of renames to review instead of the findings"),
-        Option("--select", MANY, "only these rules or families", "NAMES"),
-        Option("--ignore", MANY, "not these rules or families", "NAMES"),
-        Option("--output-format", ONE, "text, concise, json or github", "FORMAT", FORMATS),
-        Option("--fail-on", ONE, "the mildest severity that fails the run", "SEVERITY", ("error", "warning", "note")),
-        Option("--exit-zero", FLAG, "exit with 0 even when there are findings"),
-        Option("--help", FLAG, "this text"),
+        _SELECT,
+        _IGNORE,
+        _FORMAT,
+        _FAIL_ON,
+        _EXIT_ZERO,
+        _HELP,
     ),
     0,
     1,

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     EvidenceKind = Literal["observation", "research", "inference"]
 
 SEVERITIES = ("note", "warning", "error")
-"""Severities from the mildest to the gravest; a note never fails a run."""
+"""Severities from the mildest to the gravest."""
 
 
 class _Frozen:
@@ -266,3 +266,9 @@ def unpack(packed: tuple[Any, ...]) -> Finding:
 
 def _pack_span(span: Span) -> tuple[int, int, int, int]:
     return (span.line, span.column, span.end_line, span.end_column)
+
+
+def any_at_least(findings: list[Finding], severity: str) -> bool:
+    """Whether one of the findings is as grave as `severity`, or graver."""
+    least = SEVERITIES.index(severity)
+    return any(SEVERITIES.index(finding.severity) >= least for finding in findings)

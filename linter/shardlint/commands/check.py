@@ -7,7 +7,7 @@ import os
 from shardlint.arguments import Parsed
 from shardlint.engine import files, run
 from shardlint.errors import UsageError
-from shardlint.finding import SEVERITIES, Finding
+from shardlint.finding import Finding, any_at_least
 from shardlint.report.summary import Summary
 from shardlint.request import Outcome, Request
 from shardlint.selection import Choice
@@ -236,5 +236,4 @@ class _Report:
             return 2
         if self.parsed.flag("exit-zero"):
             return 0
-        least = SEVERITIES.index(self.parsed.one("fail-on") or self.session.settings.fail_on)
-        return int(any(SEVERITIES.index(finding.severity) >= least for finding in findings))
+        return int(any_at_least(findings, self.parsed.one("fail-on") or self.session.settings.fail_on))

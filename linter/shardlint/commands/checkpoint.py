@@ -7,7 +7,7 @@ import os
 from shardlint.arguments import Parsed
 from shardlint.errors import UsageError
 from shardlint.filters import Filters
-from shardlint.finding import SEVERITIES, Finding
+from shardlint.finding import Finding, any_at_least
 from shardlint.loading import make
 from shardlint.plan_run import judge_checkpoint
 from shardlint.report.form import in_form
@@ -56,8 +56,7 @@ def checkpoint(session: Session, parsed: Parsed, out: TextIO, environ: Mapping[s
     if not parsed.flag("write-mapping"):
         form, closing = parsed.one("output-format"), _Closing(findings, compared)
         text = in_form(form, findings, lambda _path: None, closing, terminal=out, environ=environ)
-    least = SEVERITIES.index(parsed.one("fail-on") or session.settings.fail_on)
-    failing = any(SEVERITIES.index(finding.severity) >= least for finding in findings)
+    failing = any_at_least(findings, parsed.one("fail-on") or session.settings.fail_on)
     return text, int(failing and not parsed.flag("exit-zero"))
 
 

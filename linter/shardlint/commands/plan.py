@@ -11,7 +11,7 @@ from typing import TextIO
 from shardlint.arguments import Parsed
 from shardlint.errors import PlanFailed, UsageError
 from shardlint.filters import Filters
-from shardlint.finding import SEVERITIES, Finding
+from shardlint.finding import Finding, any_at_least
 from shardlint.loading import make
 from shardlint.plan_run import judge_plan
 from shardlint.query import PlanMesh
@@ -121,8 +121,7 @@ class _Run:
         self.out.write(in_form(form, kept, self._source, closing, terminal=self.out, environ=self.environ))
         if failed:
             return 2
-        least = SEVERITIES.index(self.parsed.one("fail-on") or self.session.settings.fail_on)
-        return int(any(SEVERITIES.index(finding.severity) >= least for finding in kept))
+        return int(any_at_least(kept, self.parsed.one("fail-on") or self.session.settings.fail_on))
 
     def _judged(self, target: Target) -> list[Finding]:
         """The findings on one target; its table is printed."""

@@ -74,6 +74,13 @@ class Clash:
     owner: str
 
 
+def _by_unit(clashes: list[Clash]) -> dict[Unit, list[Clash]]:
+    found: dict[Unit, list[Clash]] = {}
+    for clash in clashes:
+        found.setdefault(clash.call.unit, []).append(clash)
+    return found
+
+
 def named(target: str, model: ModelFacts) -> tuple[str, ...]:
     """The first names of the modules that a target means: of the class, or else at the path."""
     if not target:
@@ -140,19 +147,19 @@ class Wrapping:
         return found
 
     @cached_property
-    def twice(self) -> list[Clash]:
-        """Modules that are wrapped a second time, which torch refuses."""
+    def twice(self) -> dict[Unit, list[Clash]]:
+        """By unit, the modules that it wraps a second time, which torch refuses."""
         found: list[Clash] = []
         for at, call in enumerate(self.calls):
             for module in call.modules:
                 first, earlier = self.first_calls[module]
                 if first != at:
                     found.append(Clash(call, module, earlier, module))
-        return found
+        return _by_unit(found)
 
     @cached_property
-    def late(self) -> list[Clash]:
-        """Modules that are wrapped after one that holds them, which has taken their parameters already."""
+    def late(self) -> dict[Unit, list[Clash]]:
+        """By unit, the modules that it wraps after one that holds them, which has taken their parameters already."""
         found: list[Clash] = []
         for module, (at, call) in self.first_calls.items():
             holder = module
@@ -162,7 +169,7 @@ class Wrapping:
                 if first < at:
                     found.append(Clash(call, module, earlier, holder))
                     break
-        return found
+        return _by_unit(found)
 
     @cached_property
     def taking(self) -> frozenset[str]:

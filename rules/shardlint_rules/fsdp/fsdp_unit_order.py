@@ -62,9 +62,7 @@ class FsdpUnitOrder(PlanRule):
     )
 
     def judge(self, plan: Plan) -> Findings:
-        late = plan.wrapping.late
-        for unit in dict.fromkeys(clash.call.unit for clash in late):
-            clashes = [clash for clash in late if clash.call.unit == unit]
+        for unit, clashes in plan.wrapping.late.items():
             first, others = clashes[0], len(clashes) - 1
             more = f" and {others} more like it are" if others else " is"
             holder = f"`{first.owner}`" if first.owner else "the whole model"

@@ -51,10 +51,8 @@ class FsdpUnitTwice(PlanRule):
     )
 
     def judge(self, plan: Plan) -> Findings:
-        clashes = plan.wrapping.twice
-        for unit in dict.fromkeys(clash.call.unit for clash in clashes):
-            of_unit = [clash for clash in clashes if clash.call.unit == unit]
-            first, others = of_unit[0], len(of_unit) - 1
+        for unit, clashes in plan.wrapping.twice.items():
+            first, others = clashes[0], len(clashes) - 1
             more = f" and {others} more like it are" if others else " is"
             name = f"`{first.module}`" if first.module else "the whole model"
             yield plan.finding_at(
