@@ -74,14 +74,16 @@ _CLASSES = ("A", "B", "C", "Trainer", "Model")
 
 
 class Writer:
-    """Writes one project. `most` bounds the statements of a block, `deepest` the nesting of expressions."""
+    """Writes one project. `most` bounds the statements of a block, `deepest` the nesting of expressions, `left` counts
+    the statements that may still come."""
 
     def __init__(self, words: Vocabulary, chance: Random) -> None:
         self.words = words
         self.chance = chance
         self.most = chance.choice((2, 3, 4, 6))
-        self.deepest = chance.choice((1, 2, 3, 5))
+        self.deepest = chance.choice((1, 2, 3))
         self.nesting = chance.choice((2, 3, 4, 7))
+        self.left = chance.choice((10, 25, 60))
         self.own = chance.choice((0.2, 0.5, 0.9))
         self.step = chance.choice(("    ", "  ", "\t", " "))
 
@@ -125,7 +127,7 @@ class Writer:
     def block(self, depth: int, stems: list[str]) -> str:
         """The statements of one block, indented once."""
         chance = self.chance
-        if depth > self.nesting:
+        if depth > self.nesting or self.left < 0:
             return self.step + chance.choice(("pass", self.call(1), "return", "yield", "raise"))
         statements = [self.statement(depth, stems) for _ in range(chance.randrange(1, self.most + 1))]
         return textwrap.indent("\n".join(statements), self.step, lambda _: True)
@@ -133,11 +135,12 @@ class Writer:
     def statement(self, depth: int, stems: list[str]) -> str:
         """One statement; at the top mostly functions and classes."""
         chance = self.chance
+        self.left -= 1
         if chance.random() > self.own:
             return chance.choice(self.words.statements)
         if depth == 0 and chance.random() < 0.6:
             return chance.choice((self.function, self.function, self.klass))(depth, stems)
-        if depth > self.nesting or chance.random() < 0.45:
+        if depth > self.nesting or self.left < 0 or chance.random() < 0.45:
             return self.simple(stems)
         compound = (self.guard, self.guard, self.guard, self.loop, self.attempt, self.within, self.choices, self.function, self.klass)
         return chance.choice(compound)(depth, stems)
@@ -355,7 +358,7 @@ def deep(words: Vocabulary, chance: Random) -> str:
             lambda: "\n".join(" " * n + f"class A{n}(A{n + 1}):" for n in range(few)) + "\n" + " " * few + call,
             lambda: "\n".join(" " * n + "with f() as x:" for n in range(19)) + "\n" + " " * 19 + call,
             lambda: "\n".join(" " * n + "for x in f():" for n in range(19)) + "\n" + " " * 19 + call,
-            lambda: "if x: pass\n" + f"elif {ranked}: {call}\n" * many,
+            lambda: "if x: pass\n" + f"elif {ranked}: {call}\n" * min(many, 400),
             lambda: f"def f(x):\n  if {ranked}:\n    return {call}\n" * many,
             lambda: "".join(f"def f{n}(x):\n  f{n + 1}(x); f{n + 1}(x)\n" for n in range(few)) + f"if {ranked}: f0({call})",
             lambda: "".join(f"a{n + 1} = a{n}\n" for n in range(many)) + f"if a{many}: {call}",

@@ -20,7 +20,7 @@ def check_fixes(place: Place, previews: tuple[str, ...]) -> None:
     for number in range(_ROUNDS):
         before = place.outcome(previews)
         contents = _contents(place)
-        answer = place.lint("check", "--fix", "--unsafe-fixes", "--output-format", "concise", *extended)
+        answer = place.lint("check", "--fix", "--unsafe-fixes", "--min-confidence", "0", *extended)
         after = _contents(place)
         changed = sorted(path for path in after if after[path] != contents.get(path))
         if ("fixed " in answer.err) != bool(changed):

@@ -30,6 +30,9 @@ OPAQUE = "**"
 Step = tuple[Any, ...]
 Trace = tuple[Step, ...]
 
+_MOST_TWICE = 1_000
+"""Steps of an arm that is repeated. A long chain of `elif a and b` would double the trace at each of its links."""
+
 QUIET = frozenset(sys.stdlib_module_names) | {
     "PIL",
     "aim",
@@ -142,6 +145,19 @@ def _chooses_ranks(steps: Iterable[Step]) -> bool:
     return any(isinstance(step[2], tuple) or _chooses_ranks((*step[3], *step[4])) for step in conditions)
 
 
+def _fits_twice(steps: Trace) -> bool:
+    """Whether a trace has few enough steps, inner ones too, to be repeated."""
+    waiting, count = [steps], 0
+    while waiting and count <= _MOST_TWICE:
+        for step in waiting.pop():
+            count += 1
+            if step[0] == "if":
+                waiting += step[3:]
+            elif step[0] == "loop":
+                waiting.append(step[2])
+    return count <= _MOST_TWICE
+
+
 class _Tracer:
     def __init__(self, module: Module, asked: frozenset[str]) -> None:
         self.module = module
@@ -243,10 +259,10 @@ class _Tracer:
         return [step] if body else []
 
     def branch(self, test: ast.expr, then: Trace, otherwise: Trace) -> list[Step]:
-        """`if test: then else: otherwise`, with the condition taken apart."""
+        """`if test: then else: otherwise`, with the condition taken apart: one arm then stands in two places."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             return self.branch(test.operand, otherwise, then)
-        if isinstance(test, ast.BoolOp):
+        if isinstance(test, ast.BoolOp) and _fits_twice(otherwise if isinstance(test.op, ast.And) else then):
             first, rest = test.values[0], test.values[1:]
             remaining = rest[0] if len(rest) == 1 else self._rest(test, rest)
             if isinstance(test.op, ast.And):
