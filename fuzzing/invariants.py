@@ -161,7 +161,7 @@ class Checks:
                     raise Broken("JSON is no array", answer.out[:500])
 
     def _named(self, findings: list[Finding]) -> None:
-        """A run over one file reports what lies in it, or is caused by it, and nothing else."""
+        """A run over one file reports what lies in it, or is caused by it and of the whole program, and nothing else."""
         path = self.chance.choice(sorted(self.case.files))
         try:
             outcome = self.place.outcome(self.previews, path)
@@ -169,8 +169,11 @@ class Checks:
             return
         discovery = outcome.discovery
         reported = {file[0] for file in discovery.files} if discovery is not None else set[str]()
+        wide = {row["name"] for row in self.rows if row["kind"] in ("program", "change")}
         wanted = [
-            one for one in findings if one.path in reported or any(place.path in reported for place in one.related)
+            one
+            for one in findings
+            if one.path in reported or (one.rule in wide and any(place.path in reported for place in one.related))
         ]
         if outcome.findings != wanted:
             detail = f"{path}:\n{shown(outcome.findings)}\nof the whole project:\n{shown(wanted)}"

@@ -293,6 +293,9 @@ DEEP = {
     "negations": "x = " + "not " * 500 + "rank == 0",
     "minus": "x = " + "-" * 3_000 + "1",
     "elif": "if rank == 0:\n    f()\n" + "".join(f"elif rank == {n}:\n    f{n}()\n" for n in range(3_000)),
+    "elif and": "if rank == 0 and a:\n    f()\n" + "elif rank == 1 and b:\n    dist.barrier()\n" * 200,
+    "else if and": "x = " + "dist.barrier() if rank == 0 and a else " * 90 + "0",
+    "classes in a word": "AutoConfig.register('a', B)\nx = '" + "class" * 60_000 + "'",
     "if else expressions": "x = " + "".join(f"f({n}) if rank == {n} else " for n in range(1_000)) + "0",
     "dict": "x = {\n" + "".join(f"    'key{n}': rank == {n},\n" for n in range(10_000)) + "}",
     "one line": "x = [" + "f(rank == 0), " * 60_000 + "]",
@@ -320,6 +323,21 @@ DEEP = {
 @pytest.mark.parametrize("name", DEEP)
 def test_extreme_programs(name: str) -> None:
     findings_of({"broken.py": (GUARD + DEEP[name] + "\n").encode()})
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "import torch.distributed as dist \\",
+        "from a import b\\\n\\\r\n \\",
+        "from torch import (  # " + ")" * 300_000,
+        "from torch import (  # )\n" * 300,
+    ],
+    ids=["continued", "continued by nothing", "closed in a comment", "closed nowhere"],
+)
+def test_the_prefilter_gets_past_imports_that_end_nowhere(end: str) -> None:
+    for text in (GUARD + end, GUARD + "rank = 0\nmodel.load = None\n" + end):
+        findings_of({"broken.py": text.encode()}, prefilter=True)
 
 
 @pytest.mark.parametrize(
