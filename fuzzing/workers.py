@@ -18,7 +18,7 @@ from fuzzing.case import Failure
 from fuzzing.limits import PATIENCE, bound_memory
 from fuzzing.place import Place
 
-_CHUNK = 25
+_CHUNK = 50
 """Inputs of one worker: few enough that what a run leaves behind does not add up."""
 
 Try = Callable[[Place, int], Failure | None]

@@ -79,7 +79,7 @@ class RankConditions:
             return [target.strip().rpartition(".")[2] for target in targets.group(1).split(",")]
         if line.lstrip().startswith("return") and _handed_on(line[line.index("return") + 6 : at]):
             return [match.group(1) for match in _DEFINED.finditer(self.text, 0, start)][-1:]
-        return _WALRUS.findall(line)
+        return _WALRUS.findall(line) if ":=" in line else []
 
     def _uses(self, words: set[str], first: int = 0, last: int | None = None) -> list[tuple[str, int, int]]:
         """Each use of one of the words as a whole rank identifier: its line, its place in the line, the line's start.
