@@ -30,6 +30,8 @@ from fuzzing.place import SETTINGS, Place
 from fuzzing.vocabulary import Vocabulary
 from fuzzing.whims import whims
 
+_ODD_NAMES = ("a b/é.py", "\x1b[31m.py", "\n::error::x.py", "-x.py", "a'\"$;.py", "\udcff.py", "\u202e.py")
+
 _GUARDED = b"""\
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
@@ -137,7 +139,7 @@ def _some_python(world: World, chance: Random) -> bytes:
 
 def broken_python(world: World, chance: Random) -> Case:
     """Mutated bytes of programs and of real files, beside one that is whole."""
-    name = chance.choice(("a.py", "pkg/__init__.py", "a.pyi", "b.py"))
+    name = chance.choice(("a.py", "a.py", "pkg/__init__.py", "a.pyi", "b.py", *_ODD_NAMES))
     return Case("broken python", {name: mutated(_some_python(world, chance), chance), "whole.py": _GUARDED})
 
 

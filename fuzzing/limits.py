@@ -16,8 +16,11 @@ SECONDS = 5.0
 MEMORY = 1 << 30
 """Bytes that one run may add to those of the worker that it starts in."""
 
-PATIENCE = 120.0
-"""Seconds of the clock for one input with all of its runs, after which the worker is killed from outside."""
+ALL_RUNS = 60
+"""Processor time of one input with all of its runs; the kernel ends what does not heed a signal of Python."""
+
+PATIENCE = 600.0
+"""Seconds of the clock for one input, after which the worker is killed from outside: it waits for something."""
 
 
 def bound_memory() -> None:
@@ -29,6 +32,13 @@ def bound_memory() -> None:
         return
     most = pages * resource.getpagesize() + MEMORY
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def bound_time() -> None:
+    """Let this process take no more than `ALL_RUNS` from now on."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    most = int(used.ru_utime + used.ru_stime) + ALL_RUNS
+    resource.setrlimit(resource.RLIMIT_CPU, (most, resource.RLIM_INFINITY))
 
 
 def peak() -> int:

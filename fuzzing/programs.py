@@ -341,7 +341,7 @@ class Writer:
 def deep(words: Vocabulary, chance: Random) -> str:
     """A program with one construct nested or repeated far beyond what people write."""
     ranked, call = chance.choice(_RANKED), chance.choice((*words.calls, *_COLLECTIVES))
-    many = chance.choice((30, 90, 99, 150, 400, 1500))
+    many = chance.choice((30, 90, 99, 150, 400))
     few = min(many, 99)
     body = chance.choice(
         (
@@ -358,7 +358,7 @@ def deep(words: Vocabulary, chance: Random) -> str:
             lambda: "\n".join(" " * n + f"class A{n}(A{n + 1}):" for n in range(few)) + "\n" + " " * few + call,
             lambda: "\n".join(" " * n + "with f() as x:" for n in range(19)) + "\n" + " " * 19 + call,
             lambda: "\n".join(" " * n + "for x in f():" for n in range(19)) + "\n" + " " * 19 + call,
-            lambda: "if x: pass\n" + f"elif {ranked}: {call}\n" * min(many, 400),
+            lambda: "if x: pass\n" + f"elif {ranked}: {call}\n" * many,
             lambda: f"def f(x):\n  if {ranked}:\n    return {call}\n" * many,
             lambda: "".join(f"def f{n}(x):\n  f{n + 1}(x); f{n + 1}(x)\n" for n in range(few)) + f"if {ranked}: f0({call})",
             lambda: "".join(f"a{n + 1} = a{n}\n" for n in range(many)) + f"if a{many}: {call}",

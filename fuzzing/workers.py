@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from fuzzing.case import Failure
-from fuzzing.limits import PATIENCE, bound_memory
+from fuzzing.limits import PATIENCE, bound_memory, bound_time
 from fuzzing.place import Place
 
 _CHUNK = 50
@@ -91,6 +91,7 @@ def _start(numbers: list[int], attempt: Try) -> _Worker:
         bound_memory()
         place = Place(folder)
         for number in numbers:
+            bound_time()
             started = time.monotonic()
             failure = attempt(place, number)
             told = None if failure is None else [failure.mark, failure.detail]
@@ -118,7 +119,7 @@ def _ended(worker: _Worker) -> Iterator[Result]:
     status, fault = _gone(worker)
     if worker.left and status:
         number = worker.left.pop(0)
-        if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGXCPU):
             mark = "hang, or killed from outside"
         else:
             at = next((line.strip() for line in fault.split("\n") if "shardlint" in line), "")

@@ -325,6 +325,16 @@ def test_extreme_programs(name: str) -> None:
     findings_of({"broken.py": (GUARD + DEEP[name] + "\n").encode()})
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+def test_the_prefilter_reads_documents_in_every_encoding_that_yaml_allows(encoding: str) -> None:
+    mark = b"\xfe\xff" if encoding == "utf-16-be" else b""
+    text = "lr: 1e-5\nx: 1  # shardlint: ignore[yaml-float-is-string] why\n"
+    files = {"load.py": b"import yaml\nyaml.safe_load(open('a.yaml'))\n", "a.yaml": mark + text.encode(encoding)}
+    found = findings_of(files, prefilter=True)
+    assert [finding.rule for finding in found] == ["yaml-float-is-string"]
+    assert found == findings_of(files)
+
+
 @pytest.mark.parametrize(
     "end",
     [

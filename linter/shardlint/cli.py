@@ -169,7 +169,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         return _dispatch(list(argv))
     except ShardlintError as error:
-        _say(f"shardlint: {error}\n")
+        _say(f"shardlint: {_shown(error)}\n")
         return 2
     except KeyboardInterrupt:
         _say("shardlint: interrupted\n")
@@ -193,6 +193,13 @@ def _tolerant_output() -> None:
         reconfigure = getattr(stream, "reconfigure", None)
         if stream.errors != "backslashreplace" and reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+def _shown(error: ShardlintError) -> str:
+    """The sentence of an error. It may quote what a repository holds, which must not command the terminal."""
+    from shardlint.report.terminal import escaped
+
+    return "\n".join(escaped(line) for line in str(error).split("\n"))
 
 
 def _say(text: str) -> None:
