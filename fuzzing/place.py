@@ -120,7 +120,7 @@ class Place:
 
     def lint(self, *arguments: str) -> Answer:
         """`shardlint ARGUMENTS` in the project, under the limits. Raises Broken for an answer that no user may get."""
-        out, err = _stream(), _stream()
+        out, err = _stream("surrogateescape"), _stream("backslashreplace")  # as in the locale C
         before = sys.stdout, sys.stderr
         sys.stdout, sys.stderr = out, err
         try:
@@ -144,8 +144,8 @@ class Place:
             return run(session, request)
 
 
-def _stream() -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors="surrogateescape", newline="")
+def _stream(errors: str) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(), encoding="utf-8", errors=errors, newline="")
 
 
 def _text(stream: io.TextIOWrapper) -> str:

@@ -189,10 +189,10 @@ def main(argv: Sequence[str]) -> int:
 def _tolerant_output() -> None:
     """Names in messages may be in any script; a terminal that cannot show them must not stop the report."""
     for stream in (sys.stdout, sys.stderr):
-        # In the locale C, Python writes the odd bytes of names as they are; characters without bytes would still fail.
-        reconfigure = getattr(stream, "reconfigure", None)
-        if stream.errors != "backslashreplace" and reconfigure is not None:
-            reconfigure(errors="backslashreplace")
+        if stream.encoding.lower().replace("-", "") != "utf8" or stream.errors == "strict":
+            reconfigure = getattr(stream, "reconfigure", None)
+            if reconfigure is not None:
+                reconfigure(errors="backslashreplace")
 
 
 def _shown(error: ShardlintError) -> str:
