@@ -13,13 +13,14 @@ SHIPPED := $(shell find linter/shardlint rules/shardlint_rules -type f ! -name '
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help demo dev test proofs quality ruff format mypy pyright self bench catalogue modality-table clean
+.PHONY: help demo dev test proofs fuzz quality ruff format mypy pyright self bench catalogue modality-table clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo "make demo       install shardlint and lint a small repo with planted mistakes"
 	@echo "make test       run the tests"
 	@echo "make proofs     run the tests that need torch and transformers, in an environment of their own"
+	@echo "make fuzz       try COUNT inputs (10000) of SEED (0), made from the rules' examples and the files below CORPUS"
 	@echo "make quality    ruff, mypy, pyright, and shardlint on itself"
 	@echo "make bench      CORPUS=folder: compare speed and memory with ruff (see benchmarks/README.md)"
 	@echo "make catalogue  write rules/README.md from the rules"
@@ -66,6 +67,12 @@ $(PROVING)/installed: pyproject.toml
 proofs: $(PROVING)/installed
 	$(PROVING)/bin/python -m pytest tests/proofs tests/runtime tests/test_testing.py
 
+COUNT ?= 10000
+SEED ?= 0
+
+fuzz: $(DEV)
+	$(BIN)/python -m fuzzing --count $(COUNT) --seed $(SEED) $(if $(CORPUS),--corpus "$(CORPUS)")
+
 quality: ruff format mypy pyright self
 
 ruff: $(DEV)
@@ -95,5 +102,5 @@ modality-table: $(DEV)
 	PYTHONPATH=rules $(BIN)/python -m modality_table $(SOURCES)
 
 clean:
-	rm -rf $(VENV) $(PROVING) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find linter rules tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
+	rm -rf $(VENV) $(PROVING) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache fuzzing-found
+	find linter rules tests benchmarks fuzzing -name __pycache__ -type d -exec rm -rf {} +

@@ -111,7 +111,9 @@ def _write_down(world: World, seed: int, result: Result, out: str, seconds: floa
         os.makedirs(os.path.dirname(file), exist_ok=True)
         with open(file, "wb") as opened:
             opened.write(data)
-    print(f"\n{failure.mark}\n  again: python -m fuzzing --seed {seed} --number {result.number}\n  made small: {folder}")
+    print(
+        f"\n{failure.mark}\n  again: python -m fuzzing --seed {seed} --number {result.number}\n  made small: {folder}"
+    )
     print(failure.detail)
     for path, data in sorted(small.files.items()):
         print(f"--- {path}\n{data[:1500]!r}")

@@ -73,7 +73,19 @@ _SCALARS = (
     "`x",
     "%x",
 )
-_TAGS = ("!!float", "!!str", "!!int", "!!null", "!!binary", "!!python/object/apply:os.system", "!x", "!", "!<tag:a,b:c>", "!!set", "!!omap")
+_TAGS = (
+    "!!float",
+    "!!str",
+    "!!int",
+    "!!null",
+    "!!binary",
+    "!!python/object/apply:os.system",
+    "!x",
+    "!",
+    "!<tag:a,b:c>",
+    "!!set",
+    "!!omap",
+)
 
 Write = Callable[["Writer", int], str]
 
@@ -85,7 +97,9 @@ class Writer:
         self.chance = chance
         self.deepest = chance.choice((1, 2, 3, 6))
         texts = [text for project in words.projects for path, text in project.items() if not path.endswith(".py")]
-        pairs = [pair for text in texts for pair in re.findall(r"""^\s*["']?([\w.-]+)["']?\s*[:=]\s*(.*?),?$""", text, re.M)]
+        pairs = [
+            pair for text in texts for pair in re.findall(r"""^\s*["']?([\w.-]+)["']?\s*[:=]\s*(.*?),?$""", text, re.M)
+        ]
         self.keys: Sequence[str] = (*_KEYS, *dict.fromkeys(key for key, _ in pairs))
         self.values: Sequence[str] = (*_SCALARS, *dict.fromkeys(value for _, value in pairs if value))
         self.anchors = 0
@@ -106,9 +120,15 @@ class Writer:
     def yaml(self) -> str:
         """One YAML file, at times of several documents."""
         chance = self.chance
-        head = chance.choice(("", "", "", "---\n", "%YAML 1.1\n---\n", "%TAG ! tag:x,2000:\n---\n", "# shardlint: ignore-file[ALL] x\n"))
+        head = chance.choice(
+            ("", "", "", "---\n", "%YAML 1.1\n---\n", "%TAG ! tag:x,2000:\n---\n", "# shardlint: ignore-file[ALL] x\n")
+        )
         parts = [self.block(0, 0) for _ in range(chance.choice((1, 1, 1, 2, 3)))]
-        return head + chance.choice(("\n---\n", "\n...\n---\n", "\n--- # x\n")).join(parts) + chance.choice(("\n", "", "\n...\n"))
+        return (
+            head
+            + chance.choice(("\n---\n", "\n...\n---\n", "\n--- # x\n")).join(parts)
+            + chance.choice(("\n", "", "\n...\n"))
+        )
 
     def block(self, depth: int, column: int) -> str:
         """A mapping or sequence in block style."""
@@ -136,7 +156,9 @@ class Writer:
         """A key, plain, quoted, complex, or a merge."""
         chance = self.chance
         if chance.random() < 0.08:
-            return chance.choice(("<<", "? [a, b]\n:", "? {a: 1}\n", "!!str 1", "&k key", "*a1 ", "'it''s'", '"\\x41\\n"', "[x]"))
+            return chance.choice(
+                ("<<", "? [a, b]\n:", "? {a: 1}\n", "!!str 1", "&k key", "*a1 ", "'it''s'", '"\\x41\\n"', "[x]")
+            )
         key = self.key()
         return key if re.fullmatch(r"[\w.]+", key) else json.dumps(key)
 
@@ -153,7 +175,9 @@ class Writer:
         if kind < 0.74:
             return f"[{', '.join(self.flow(depth + 1) for _ in range(chance.randrange(4)))}]"
         if kind < 0.82:
-            return "{" + ", ".join(f"{self.yaml_key()}: {self.flow(depth + 1)}" for _ in range(chance.randrange(3))) + "}"
+            return (
+                "{" + ", ".join(f"{self.yaml_key()}: {self.flow(depth + 1)}" for _ in range(chance.randrange(3))) + "}"
+            )
         if kind < 0.88:
             return f"{chance.choice(('|', '>', '|-', '>+', '|2'))}\n      {chance.choice(self.values)}\n      text"
         if kind < 0.94:
@@ -208,14 +232,29 @@ class Writer:
                 return "[" + ", ".join(inner) + chance.choice(("]", ",\n]" if inner else "]"))
             return "{" + ", ".join(f"{self.toml_key()} = {one}" for one in inner) + "}"
         value = chance.choice(self.values)
-        plain = ("1", "1e5", "-inf", "nan", "0xff", "1_0", "true", "1979-05-27T07:32:00Z", "07:32:00", "9" * 400, "1e400")
+        plain = (
+            "1",
+            "1e5",
+            "-inf",
+            "nan",
+            "0xff",
+            "1_0",
+            "true",
+            "1979-05-27T07:32:00Z",
+            "07:32:00",
+            "9" * 400,
+            "1e400",
+        )
         return chance.choice((json.dumps(value), f"'{value}'", f'"""{value}"""', chance.choice(plain)))
 
     def shell(self) -> str:
         """A launch script."""
         chance = self.chance
         lines = ["#!/bin/bash", "# shardlint: ignore[x] y"]
-        lines += [f"torchrun --nproc-per-node {chance.choice(self.values)} train.py --{self.key()} {self.flow(9)} \\" for _ in range(3)]
+        lines += [
+            f"torchrun --nproc-per-node {chance.choice(self.values)} train.py --{self.key()} {self.flow(9)} \\"
+            for _ in range(3)
+        ]
         return "\n".join(lines) + "\n"
 
 
@@ -229,7 +268,9 @@ def extreme(chance: Random) -> tuple[str, str]:
             lambda: "".join(" " * n + f"a{n}:\n" for n in range(min(many, 600))),
             lambda: "- " * many + "1e-5",
             lambda: "a0: &a0 [1e-5, 1e5]\n" + "".join(f"a{n + 1}: &a{n + 1} [*a{n}, *a{n}]\n" for n in range(many)),
-            lambda: "a0: &a0 {lr: 1e-5}\n" + "".join(f"a{n + 1}: &a{n + 1} {{<<: [*a{n}, *a{n}]}}\n" for n in range(many)),
+            lambda: (
+                "a0: &a0 {lr: 1e-5}\n" + "".join(f"a{n + 1}: &a{n + 1} {{<<: [*a{n}, *a{n}]}}\n" for n in range(many))
+            ),
             lambda: "a: &a\n  <<: *a\n  lr: 1e-5\n",
             lambda: "a: &a [*a, 1e-5]\n",
             lambda: "&a a: &b {*a : *b}\n",

@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from random import Random
 from typing import Any
 
-from shardlint.errors import ShardlintError, UndecodableSource
-from shardlint.finding import Finding
-from shardlint.loading import Row
-from shardlint.source import decode
-
 from fuzzing.case import Broken, Case
 from fuzzing.place import Place, shown
 from fuzzing.repair import check_fixes
 from fuzzing.splices import is_program
+from shardlint.errors import ShardlintError, UndecodableSource
+from shardlint.finding import Finding
+from shardlint.loading import Row
+from shardlint.source import decode
 
 UNREAD = frozenset(("syntax-error", "broken-document"))
 """Findings of files that a rule wants to see and cannot: without the prefilter these are more files."""
@@ -161,7 +160,7 @@ class Checks:
                     raise Broken("JSON is no array", answer.out[:500])
 
     def _named(self, findings: list[Finding]) -> None:
-        """A run over one file reports what lies in it, or is caused by it and of the whole program, and nothing else."""
+        """A run over one file reports what lies in it, and what program rules say that it causes, and nothing else."""
         path = self.chance.choice(sorted(self.case.files))
         try:
             outcome = self.place.outcome(self.previews, path)
@@ -189,7 +188,9 @@ class Checks:
         after = self.place.outcome(self.previews).findings
         self.place.write(self.case.files)
         if _places(findings, lambda path: path in texts) != _places(after, lambda _: False):
-            raise Broken("an empty line at the top changes findings", f"before:\n{shown(findings)}\nafter:\n{shown(after)}")
+            raise Broken(
+                "an empty line at the top changes findings", f"before:\n{shown(findings)}\nafter:\n{shown(after)}"
+            )
 
     def _options(self) -> None:
         """Options and other commands, some of them for each project."""

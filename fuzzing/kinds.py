@@ -12,6 +12,14 @@ from random import Random
 from typing import Any
 
 import shardlint
+from fuzzing import documents, models, programs, records, splices
+from fuzzing.case import Broken, Case
+from fuzzing.invariants import Checks
+from fuzzing.limits import limited
+from fuzzing.mutations import MUTATIONS, mutated
+from fuzzing.place import SETTINGS
+from fuzzing.vocabulary import Vocabulary
+from fuzzing.whims import whims
 from shardlint.analysis import Analysis
 from shardlint.change_run import judge_changes
 from shardlint.changes.memory import memory_change_set
@@ -20,15 +28,6 @@ from shardlint.loading import Row, make
 from shardlint.plan_run import judge_checkpoint_text, judge_plan_text
 from shardlint.registry import load_rows
 from shardlint.rule import CheckpointRule
-
-from fuzzing import documents, models, programs, records, splices
-from fuzzing.case import Broken, Case
-from fuzzing.invariants import Checks
-from fuzzing.limits import limited
-from fuzzing.mutations import MUTATIONS, mutated
-from fuzzing.place import SETTINGS, Place
-from fuzzing.vocabulary import Vocabulary
-from fuzzing.whims import whims
 
 _ODD_NAMES = ("a b/é.py", "\x1b[31m.py", "\n::error::x.py", "-x.py", "a'\"$;.py", "\udcff.py", "\u202e.py")
 
@@ -125,7 +124,9 @@ def whim(world: World, chance: Random) -> Case:
     writer = programs.Writer(world.words, chance)
     parts = [writer.statement(0, ["a"]) for _ in range(2)] + [chance.choice(world.whims) for _ in range(3)]
     chance.shuffle(parts)
-    return Case("whim", {"a.py": "\n".join(["import torch.distributed as dist", *parts, ""]).encode("utf-8", "surrogatepass")})
+    return Case(
+        "whim", {"a.py": "\n".join(["import torch.distributed as dist", *parts, ""]).encode("utf-8", "surrogatepass")}
+    )
 
 
 def _some_python(world: World, chance: Random) -> bytes:
@@ -156,7 +157,7 @@ def _reader(chance: Random) -> str:
     return f"import {library}\nconf = {library}.load(open('train.yaml'))\nlr = conf['lr']\n"
 
 
-def extreme_document(world: World, chance: Random) -> Case:
+def extreme_document(_world: World, chance: Random) -> Case:
     """One construct of a document, nested or repeated too often."""
     path, text = documents.extreme(chance)
     return Case("extreme document", {path: text.encode(), "load.py": _reader(chance).encode()})
@@ -172,13 +173,15 @@ def broken_document(world: World, chance: Random) -> Case:
     return Case("broken document", {path: mutated(data, chance), "load.py": _reader(chance).encode()})
 
 
-def settings(world: World, chance: Random) -> Case:
+def settings(_world: World, chance: Random) -> Case:
     """Settings files."""
     files = {"a.py": _GUARDED, "train.yaml": b"lr: 1e-5\n", **records.settings(chance)}
-    return Case("settings", files, arguments=chance.choice((("check",), ("check",), ("check", "--show-settings"), ("plan",))))
+    return Case(
+        "settings", files, arguments=chance.choice((("check",), ("check",), ("check", "--show-settings"), ("plan",)))
+    )
 
 
-def baseline(world: World, chance: Random) -> Case:
+def baseline(_world: World, chance: Random) -> Case:
     """Baseline files, and settings that name one."""
     files = {"a.py": _GUARDED, "b.yaml": b"lr: 1e-5\n", "known.json": records.baseline(chance)}
     if chance.random() < 0.3:
@@ -231,7 +234,10 @@ def check_change(checks: Checks) -> None:
     case = checks.case
     assert case.before is not None
     texts = [
-        {path: data.decode("utf-8", "surrogateescape").encode("utf-8", "replace").decode() for path, data in files.items()}
+        {
+            path: data.decode("utf-8", "surrogateescape").encode("utf-8", "replace").decode()
+            for path, data in files.items()
+        }
         for files in (case.before, case.files)
     ]
     rows = [row for row in checks.rows if row["kind"] == "change"]
@@ -246,8 +252,8 @@ def check_change(checks: Checks) -> None:
 
 def plan_text(world: World, chance: Random) -> Case:
     """The text forms of models, plans, meshes and checkpoints."""
-    names = ("model", "plan", "mesh", "checkpoint")
-    texts = dict(zip(names, models.plan_texts(world.words, chance), strict=True))
+    model, plan, mesh, saved = models.plan_texts(world.words, chance)
+    texts = {"model": model, "plan": plan, "mesh": mesh, "checkpoint": saved}
     return Case("plan text", _encoded(texts))
 
 
@@ -268,7 +274,7 @@ def check_plan_text(checks: Checks) -> None:
                 continue
 
 
-def saved_model(world: World, chance: Random) -> Case:
+def saved_model(_world: World, chance: Random) -> Case:
     """Facts and checkpoints on disk."""
     files = {"facts.json": models.facts(chance), **models.checkpoint(chance)}
     return Case("saved model", files, arguments=models.arguments(chance))

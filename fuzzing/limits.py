@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -24,7 +24,7 @@ PATIENCE = 600.0
 
 
 def bound_memory() -> None:
-    """Let this process take no more than `MEMORY` besides what it has. Only Linux says what that is, and holds to it."""
+    """Let this process take no more than `MEMORY` besides what it has. Only Linux says what that is."""
     try:
         with open("/proc/self/statm", encoding="ascii") as file:
             pages = int(file.read().split()[0])
@@ -47,7 +47,7 @@ def peak() -> int:
 
 
 @contextmanager
-def limited(what: Sequence[str]) -> Iterator[None]:
+def limited(what: Sequence[str]) -> Generator[None, None, None]:
     """Stop what takes longer than `SECONDS` or holds nearly `MEMORY`. Raises Broken."""
     expired: list[str] = []
 

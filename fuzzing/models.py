@@ -8,13 +8,12 @@ import struct
 from random import Random
 from typing import Any
 
-from shardlint.runtime import model_facts
-from shardlint.runtime.model_facts import BYTES
-
 from fuzzing.mutations import mutated
 from fuzzing.schemas import Sampler
 from fuzzing.splices import read
 from fuzzing.vocabulary import Vocabulary
+from shardlint.runtime import model_facts
+from shardlint.runtime.model_facts import BYTES
 
 WRITTEN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "tests/runtime/checkpoint/written")
 """Checkpoints that torch wrote, and the facts of their model."""
@@ -37,7 +36,20 @@ _NAMES = (
     "[",
     "x" * 3000,
 )
-_WORDS = (*BYTES, "Linear", "ModuleList", "colwise", "Shard(0)", "Shard(9)", "Replicate()", "tp", "ep", "torch", "hf", "veomni")
+_WORDS = (
+    *BYTES,
+    "Linear",
+    "ModuleList",
+    "colwise",
+    "Shard(0)",
+    "Shard(9)",
+    "Replicate()",
+    "tp",
+    "ep",
+    "torch",
+    "hf",
+    "veomni",
+)
 _MESHES = ("tp=4", "ep=16,fsdp=8", "tp=0", "tp", "=", "tp=1e3", "tp=4,tp=4", "a=99999999999999999999", "é=2", "")
 
 
@@ -59,7 +71,21 @@ def _changed_facts(chance: Random) -> bytes:
     for _ in range(chance.randrange(1, 6)):
         one = chance.choice(table[chance.choice(("parameters", "buffers"))])
         key = chance.choice(sorted(one))
-        odd = (None, 0, -1, [], [0], [1] * 9, [2**62] * 3, "", chance.choice(_NAMES), chance.choice(_WORDS), True, {}, 1.5)
+        odd: tuple[Any, ...] = (
+            None,
+            0,
+            -1,
+            [],
+            [0],
+            [1] * 9,
+            [2**62] * 3,
+            "",
+            chance.choice(_NAMES),
+            chance.choice(_WORDS),
+            True,
+            {},
+            1.5,
+        )
         one[key] = chance.choice(odd)
     return json.dumps(table).encode()
 
@@ -96,9 +122,8 @@ def _tensors(chance: Random) -> bytes:
             size *= extent
         header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [at, at + size]}
         if chance.random() < 0.1:
-            header[name][chance.choice(("dtype", "shape", "data_offsets", "x"))] = chance.choice(
-                (None, [], [-1], "F8_E4M3", "F4", [2**62, 2**62], [5, 1], {}, 1.5)
-            )
+            wrong: tuple[Any, ...] = (None, [], [-1], "F8_E4M3", "F4", [2**62, 2**62], [5, 1], {}, 1.5)
+            header[name][chance.choice(("dtype", "shape", "data_offsets", "x"))] = chance.choice(wrong)
         at += size
     if chance.random() < 0.3:
         slices = {name: {"saved_offsets": [0] * chance.randrange(4)} for name in header}
@@ -112,7 +137,7 @@ def arguments(chance: Random) -> tuple[str, ...]:
     """A command line over the files `facts.json` and `saved`."""
     form = chance.choice(("text", "concise", "json", "github"))
     if chance.random() < 0.4:
-        more = ("--mesh", chance.choice(_MESHES)) if chance.random() < 0.7 else ()
+        more: tuple[str, ...] = ("--mesh", chance.choice(_MESHES)) if chance.random() < 0.7 else ()
         more += ("--budget-gib", chance.choice(("1", "0.1", "-1", "nan", "1e30"))) if chance.random() < 0.2 else ()
         return ("plan", "--facts-in", "facts.json", "--output-format", form, *more)
     more = chance.choice(((), (), ("--resume",), ("--write-mapping",)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from random import Random
 
 ODD = (
@@ -96,10 +97,8 @@ def declare(data: bytes, chance: Random) -> bytes:
     cookie = chance.choice(COOKIES)
     name = cookie.rpartition(b"coding")[2].strip(b": =-*\r\n").decode("ascii", "replace")
     if chance.random() < 0.5:
-        try:
+        with suppress(LookupError, ValueError):
             data = data.decode("utf-8", "replace").encode(name, "replace")
-        except (LookupError, ValueError):
-            pass
     return chance.choice((b"", b"", b"\xef\xbb\xbf", b"\n", b"\f")) + cookie + data
 
 

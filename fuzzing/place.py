@@ -12,6 +12,8 @@ import sys
 import warnings
 from collections.abc import Mapping
 
+from fuzzing.case import Broken
+from fuzzing.limits import limited
 from shardlint import cli
 from shardlint.engine import run
 from shardlint.finding import Finding
@@ -19,14 +21,11 @@ from shardlint.request import Outcome, Request
 from shardlint.selection import Choice
 from shardlint.session import open_session
 
-from fuzzing.case import Broken
-from fuzzing.limits import limited
-
 SETTINGS = b'[tool.shardlint]\nfail-on = "note"\n'
 _LONG_AGO = 1_600_000_000
 _ODD_ENVIRONMENT = ("VIRTUAL_ENV", "CONDA_PREFIX", "XDG_CACHE_HOME", "FORCE_COLOR", "GITHUB_ACTIONS")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-_SENTENCE = re.compile(r"shardlint: \S")
+_SENTENCE = re.compile(r"shardlint: \s*\S")
 _MISTAKE = "this is a mistake in shardlint itself"
 _CRASHED = re.compile(r"rule `([\w-]+)` failed on .* \((.*)\); its other findings stand")
 
@@ -46,7 +45,9 @@ class Answer:
         if _MISTAKE in self.err or "Traceback" in self.err:
             lines = self.err.strip().split("\n")
             at = [line.strip() for line in lines if line.lstrip().startswith("File ")]
-            raised = next((line for line in reversed(lines) if re.match(r"[\w.]+(Error|Exception|Time|Warning)\b", line)), "")
+            raised = next(
+                (line for line in reversed(lines) if re.match(r"[\w.]+(Error|Exception|Time|Warning)\b", line)), ""
+            )
             raise Broken(f"traceback {raised.partition(':')[0]} {_short(at[-1] if at else '')}", said)
         crash = _CRASHED.search(self.err)
         if crash is not None:

@@ -7,7 +7,7 @@ from random import Random
 
 from fuzzing.vocabulary import Vocabulary
 
-MODULES = ("a", "b", "c", "pkg/__init__", "pkg/x", "pkg/deep/y")
+MODULES: tuple[str, ...] = ("a", "b", "c", "pkg/__init__", "pkg/x", "pkg/deep/y")
 """The files of a generated project, without their ending."""
 
 _RANKED = (
@@ -67,7 +67,22 @@ _ATOMS = (
     "[]",
     "{}",
 )
-_NAMES = ("x", "rank", "state", "model", "optimizer", "scaler", "group", "path", "self", "cfg", "é", "_", "match", "type")
+_NAMES = (
+    "x",
+    "rank",
+    "state",
+    "model",
+    "optimizer",
+    "scaler",
+    "group",
+    "path",
+    "self",
+    "cfg",
+    "é",
+    "_",
+    "match",
+    "type",
+)
 _OPERATORS = ("+", "-", "@", "//", "%", "**", "<<", "and", "or", "==", "is not", "not in", "<", "|")
 _FUNCTIONS = ("f0", "f1", "f2", "sync", "save", "main", "is_main", "forward", "__init__", "collate_fn")
 _CLASSES = ("A", "B", "C", "Trainer", "Model")
@@ -106,7 +121,12 @@ class Writer:
     def imported(self, stems: list[str]) -> str:
         """One import, of what the rules know or of another file of the project."""
         chance = self.chance
-        usual = ("import torch", "import torch.distributed as dist", "import torch.distributed.checkpoint as dcp", "import os")
+        usual = (
+            "import torch",
+            "import torch.distributed as dist",
+            "import torch.distributed.checkpoint as dcp",
+            "import os",
+        )
         if chance.random() < 0.4:
             return chance.choice(usual)
         if chance.random() < 0.4:
@@ -142,7 +162,17 @@ class Writer:
             return chance.choice((self.function, self.function, self.klass))(depth, stems)
         if depth > self.nesting or self.left < 0 or chance.random() < 0.45:
             return self.simple(stems)
-        compound = (self.guard, self.guard, self.guard, self.loop, self.attempt, self.within, self.choices, self.function, self.klass)
+        compound = (
+            self.guard,
+            self.guard,
+            self.guard,
+            self.loop,
+            self.attempt,
+            self.within,
+            self.choices,
+            self.function,
+            self.klass,
+        )
         return chance.choice(compound)(depth, stems)
 
     def simple(self, stems: list[str]) -> str:
@@ -222,7 +252,8 @@ class Writer:
         star = chance.choice(("", "", "*"))
         handlers = chance.choice((0, 1, 2))
         for _ in range(handlers):
-            text += f"\nexcept{star} {chance.choice(('OSError', '(A, B)', 'RuntimeError as error'))}:\n{self.block(depth + 1, stems)}"
+            caught = chance.choice(("OSError", "(A, B)", "RuntimeError as error"))
+            text += f"\nexcept{star} {caught}:\n{self.block(depth + 1, stems)}"
         if handlers and not star and chance.random() < 0.2:
             text += f"\nexcept:\n{self.block(depth + 1, stems)}"
         if handlers and chance.random() < 0.3:
@@ -277,19 +308,33 @@ class Writer:
         asynchronous = chance.choice(("", "", "", "async "))
         returns = f" -> {self.expression(2)}" if chance.random() < 0.1 else ""
         name = chance.choice(_FUNCTIONS)
-        return f"{self.decorators()}{asynchronous}def {name}({self.parameters()}){returns}:\n{self.block(depth + 1, stems)}"
+        head = f"{self.decorators()}{asynchronous}def {name}({self.parameters()}){returns}:"
+        return f"{head}\n{self.block(depth + 1, stems)}"
 
     def klass(self, depth: int, stems: list[str]) -> str:
         """A class, whose bases may lead back to it."""
         chance = self.chance
-        bases = [chance.choice((*self.words.bases, *_CLASSES, "a.A", "*x", "metaclass=B")) for _ in range(chance.randrange(3))]
+        bases = [
+            chance.choice((*self.words.bases, *_CLASSES, "a.A", "*x", "metaclass=B"))
+            for _ in range(chance.randrange(3))
+        ]
         bases.sort(key=lambda base: "=" in base)
-        return f"{self.decorators()}class {chance.choice(_CLASSES)}({', '.join(bases)}):\n{self.block(depth + 1, stems)}"
+        return (
+            f"{self.decorators()}class {chance.choice(_CLASSES)}({', '.join(bases)}):\n{self.block(depth + 1, stems)}"
+        )
 
     def decorators(self) -> str:
         """Lines above a definition."""
         chance = self.chance
-        usual = ("@torch.no_grad()", "@property", "@rank_zero_only", "@dataclass", "@(x := y)", "@a[0].b", "@staticmethod")
+        usual = (
+            "@torch.no_grad()",
+            "@property",
+            "@rank_zero_only",
+            "@dataclass",
+            "@(x := y)",
+            "@a[0].b",
+            "@staticmethod",
+        )
         known = tuple(f"@{one}" for one in self.words.decorators)
         return "".join(chance.choice((*usual, *known)) + "\n" for _ in range(chance.choice((0, 0, 0, 1, 2))))
 
@@ -298,11 +343,17 @@ class Writer:
         chance = self.chance
         if chance.random() < 0.5:
             return chance.choice((*self.words.calls, *_COLLECTIVES))
-        callee = chance.choice((*_FUNCTIONS, "self.save", "super().__init__", "a.b.c", f"({self.expression(depth + 1)})"))
+        callee = chance.choice(
+            (*_FUNCTIONS, "self.save", "super().__init__", "a.b.c", f"({self.expression(depth + 1)})")
+        )
         given = [self.expression(depth + 1) for _ in range(chance.randrange(3))]
         given += [f"{name}={self.expression(depth + 1)}" for name in chance.sample(_NAMES, chance.randrange(2))]
         given += chance.choice(([], [], ["*args"], ["**kwargs"], ["*args", "**{**a, 'b': 1}"]))
-        given.sort(key=lambda one: ("=" in one.partition("(")[0] and not one.startswith(("*", "(", "'"))) or one.startswith("**"))
+        given.sort(
+            key=lambda one: (
+                ("=" in one.partition("(")[0] and not one.startswith(("*", "(", "'"))) or one.startswith("**")
+            )
+        )
         return f"{callee}({', '.join(given)})"
 
     def expression(self, depth: int) -> str:
@@ -330,10 +381,10 @@ class Writer:
                 lambda: f"({e(d)}).{chance.choice(_NAMES)}",
                 lambda: f"({e(d)})[{e(d)}:{e(d)}, ...]",
                 lambda: f"(x := {e(d)})",
-                lambda: f"f'{{x!r:>{{rank}}}} {{{{}}}} {{dist.get_rank()=}}'",
+                lambda: "f'{x!r:>{rank}} {{}} {dist.get_rank()=}'",
                 lambda: f"({e(d)} < {e(d)} <= {e(d)})",
                 lambda: f"[*{e(d)}, {e(d)}]",
-                lambda: f"('a' 'b' f'{{x}}')",
+                lambda: "('a' 'b' f'{x}')",
             )
         )()
 
@@ -360,10 +411,14 @@ def deep(words: Vocabulary, chance: Random) -> str:
             lambda: "\n".join(" " * n + "for x in f():" for n in range(19)) + "\n" + " " * 19 + call,
             lambda: "if x: pass\n" + f"elif {ranked}: {call}\n" * many,
             lambda: f"def f(x):\n  if {ranked}:\n    return {call}\n" * many,
-            lambda: "".join(f"def f{n}(x):\n  f{n + 1}(x); f{n + 1}(x)\n" for n in range(few)) + f"if {ranked}: f0({call})",
+            lambda: (
+                "".join(f"def f{n}(x):\n  f{n + 1}(x); f{n + 1}(x)\n" for n in range(few)) + f"if {ranked}: f0({call})"
+            ),
             lambda: "".join(f"a{n + 1} = a{n}\n" for n in range(many)) + f"if a{many}: {call}",
             lambda: f"def f(rank):\n  f(rank)\n  if {ranked}:\n    g(rank)\n  {call}\ndef g(rank):\n  f(rank)\n" * 3,
-            lambda: "class A(B): pass\nclass B(C): pass\nclass C(A):\n" + f"  def f(self):\n    if {ranked}: {call}\n" * few,
+            lambda: (
+                "class A(B): pass\nclass B(C): pass\nclass C(A):\n" + f"  def f(self):\n    if {ranked}: {call}\n" * few
+            ),
             lambda: "x = {" + ", ".join(f"'k{n}': {call}" for n in range(many)) + "}",
             lambda: "match x:\n" + f"  case {{'a': [1, *r]}} if {ranked}:\n    {call}\n" * many,
             lambda: "while x:\n" + "  x = f(x)\n" * many + f"  if {ranked}: break\n  {call}",
@@ -377,5 +432,6 @@ def deep(words: Vocabulary, chance: Random) -> str:
             lambda: f"{'@d' + chr(10)}" * many + f"def f(rank):\n  if {ranked}: {call}",
         )
     )()
-    head = "\n".join(chance.sample(words.imports, min(8, len(words.imports))))
-    return f"import os, torch\nimport torch.distributed as dist\nimport torch.distributed.checkpoint as dcp\n{head}\n{body}\n"
+    usual = ("import os, torch", "import torch.distributed as dist", "import torch.distributed.checkpoint as dcp")
+    head = "\n".join([*usual, *chance.sample(words.imports, min(8, len(words.imports)))])
+    return f"{head}\n{body}\n"

@@ -8,15 +8,42 @@ from collections.abc import Mapping
 from random import Random
 from typing import Any
 
+from fuzzing.mutations import mutated
+from fuzzing.schemas import Sampler
 from shardlint.cache import MAGIC, digest
 from shardlint.settings import schema
 
-from fuzzing.mutations import mutated
-from fuzzing.schemas import Sampler
-
 _NAMES = ("rank-guarded-collective", "config", "ALL", "engine", "yaml-float-is-string", "no-such-rule", "")
-_PATTERNS = ("*.py", "a/**", "!b.py", "[a-", "**/[!x]", "\\", "(a*)*" * 20, "**/" * 40, "a b", "/", "", "é*", "{a,b}", "?" * 50)
-_TEXTS = ("error", "note", "off", "baseline.json", "../x", "/etc/passwd", "a.b:C", "torch.x", "text image", "", ".venv", "\x1b[31m")
+_PATTERNS = (
+    "*.py",
+    "a/**",
+    "!b.py",
+    "[a-",
+    "**/[!x]",
+    "\\",
+    "(a*)*" * 20,
+    "**/" * 40,
+    "a b",
+    "/",
+    "",
+    "é*",
+    "{a,b}",
+    "?" * 50,
+)
+_TEXTS = (
+    "error",
+    "note",
+    "off",
+    "baseline.json",
+    "../x",
+    "/etc/passwd",
+    "a.b:C",
+    "torch.x",
+    "text image",
+    "",
+    ".venv",
+    "\x1b[31m",
+)
 
 
 def settings(chance: Random) -> dict[str, bytes]:
@@ -40,15 +67,13 @@ def _toml(table: Mapping[str, Any], path: tuple[str, ...]) -> str:
 
 
 def _inline(value: Any) -> str:
-    if isinstance(value, dict):
-        items: dict[str, Any] = value
-        return "{" + ", ".join(f"{json.dumps(str(key))} = {_inline(one)}" for key, one in items.items()) + "}"
-    if isinstance(value, list):
-        parts: list[Any] = value
-        return "[" + ", ".join(map(_inline, parts)) + "]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return json.dumps(value) if isinstance(value, str) else str(value)
+    if isinstance(value, (bool, str)):
+        return json.dumps(value)
+    if hasattr(value, "items"):
+        return "{" + ", ".join(f"{json.dumps(str(key))} = {_inline(one)}" for key, one in value.items()) + "}"
+    if hasattr(value, "append"):
+        return "[" + ", ".join(map(_inline, value)) + "]"
+    return str(value)
 
 
 def baseline(chance: Random) -> bytes:
@@ -75,6 +100,16 @@ def cached(data: bytes, chance: Random) -> bytes:
     """A cache file that was cut or flipped, or holds another table under a digest that is right."""
     if chance.random() < 0.6:
         return mutated(data, chance, 2)
-    tables: Any = ([], {}, None, {"key": 1}, {"stamps": 1}, {"session": {}}, {"key": "", "records": {}}, {"stamps": []}, 1)
+    tables: Any = (
+        [],
+        {},
+        None,
+        {"key": 1},
+        {"stamps": 1},
+        {"session": {}},
+        {"key": "", "records": {}},
+        {"stamps": []},
+        1,
+    )
     body = marshal.dumps(chance.choice(tables))
     return MAGIC + digest(body) + body

@@ -7,6 +7,7 @@ from random import Random
 from typing import Any
 
 _NUMBERS = (0, 1, 2, 8, 0.5, 1e300, -3, 2**63)
+_WRONG: tuple[Any, ...] = (0, -1, 1.5, float("nan"), True, "", "x", [], {}, [[]], {"a": 1}, 10**30, None)
 _DEEPEST = 8
 
 
@@ -32,7 +33,7 @@ class Sampler:
     def _value(self, part: Any, depth: int) -> Any:
         chance = self.chance
         if depth and (chance.random() < self.odd or depth > _DEEPEST):
-            return chance.choice((0, -1, 1.5, float("nan"), True, "", "x", [], {}, [[]], {"a": 1}, 10**30, None))
+            return chance.choice(_WRONG)
         if "$ref" in part:
             return self._value(self.schema["$defs"][part["$ref"].rpartition("/")[2]], depth)
         if "anyOf" in part:
@@ -44,8 +45,8 @@ class Sampler:
             return part["const"]
         if "enum" in part:
             return chance.choice(part["enum"])
-        form = part.get("type", "string")
-        form = chance.choice(form) if isinstance(form, list) else form
+        forms: Any = part.get("type", "string")
+        form: str = forms if isinstance(forms, str) else chance.choice(forms)
         if form == "object":
             return self._table(part, depth)
         if form == "array":

@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from fuzzing.case import Case
 
-Part = TypeVar("Part")
 Fails = Callable[[Case], bool]
 
 
@@ -27,8 +25,11 @@ def smallest(case: Case, fails: Fails, seconds: float) -> Case:
             files = fewer
     for path in sorted(files):
         for cut in (_lines, _bytes):
-            kept = _fewest(cut(files[path]), lambda parts, path=path: still({**files, path: b"".join(parts)}))
-            files[path] = b"".join(kept)
+
+            def enough(parts: Sequence[bytes], path: str = path) -> bool:
+                return still({**files, path: b"".join(parts)})
+
+            files[path] = b"".join(_fewest(cut(files[path]), enough))
     return dataclasses.replace(case, files=files)
 
 
@@ -40,7 +41,7 @@ def _bytes(data: bytes) -> list[bytes]:
     return [data[at : at + 1] for at in range(len(data))]
 
 
-def _fewest(parts: Sequence[Part], enough: Callable[[Sequence[Part]], bool]) -> Sequence[Part]:
+def _fewest(parts: Sequence[bytes], enough: Callable[[Sequence[bytes]], bool]) -> Sequence[bytes]:
     """Delta debugging: drop ever smaller runs of parts as long as the rest is enough."""
     size = len(parts) // 2
     while size:

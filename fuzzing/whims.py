@@ -1,5 +1,7 @@
 """Programs of hypothesmith, which knows the grammar of Python and nothing of our domain."""
 
+# pyright takes the members of this enumeration for its class.
+# pyright: reportArgumentType=false
 from __future__ import annotations
 
 import warnings

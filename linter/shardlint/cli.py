@@ -196,10 +196,10 @@ def _tolerant_output() -> None:
 
 
 def _shown(error: ShardlintError) -> str:
-    """The sentence of an error. It may quote what a repository holds, which must not command the terminal."""
-    from shardlint.report.terminal import escaped
+    """The sentence of an error. It may quote what a repository holds, which must command neither a terminal nor GitHub."""
+    from shardlint.report.terminal import line_start
 
-    return "\n".join(escaped(line) for line in str(error).split("\n"))
+    return "\n".join(line_start(line) for line in str(error).split("\n"))
 
 
 def _say(text: str) -> None:
