@@ -196,7 +196,7 @@ def _tolerant_output() -> None:
 
 
 def _shown(error: ShardlintError) -> str:
-    """The sentence of an error. It may quote what a repository holds, which must command neither a terminal nor GitHub."""
+    """The sentence of an error. What it quotes of a repository must command neither a terminal nor GitHub."""
     from shardlint.report.terminal import line_start
 
     return "\n".join(line_start(line) for line in str(error).split("\n"))
