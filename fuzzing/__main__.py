@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import sys
 import time
 from collections import Counter
@@ -32,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     """Run the fuzzer and give its exit code."""
     given = _arguments(argv)
     started = time.monotonic()
-    world = World.of(given.corpus)
+    world = World.of(given.corpus, given.rule)
     numbers: Sequence[int] = range(given.count) if given.number is None else [given.number]
     if given.kind:
         numbers = [number for number in numbers if trial.kind_of(number).name == given.kind]
@@ -64,6 +65,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="another seed makes other inputs (default: 0)")
     parser.add_argument("--number", type=int, help="only the input of this number")
     parser.add_argument("--kind", help="only inputs of this kind")
+    parser.add_argument("--rule", action="append", default=[], help="with the examples of this rule alone")
     parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1), help="processes side by side")
     parser.add_argument("--corpus", action="append", default=[], help="a folder with real files; may be given again")
     parser.add_argument("--out", default="fuzzing-found", help="where failing inputs are written (fuzzing-found)")
@@ -80,6 +82,8 @@ def _table(results: Sequence[Result], seconds: float) -> None:
         spent = [one.seconds for one in results if kinds[one.number] == kind]
         print(f"{kind:<20}{count[kind]:>8}{sum(spent):>9.1f}{max(spent):>9.2f}{failed[kind]:>8}")
     print(f"{'all':<20}{len(results):>8}{seconds:>9.1f}{'':>9}{sum(failed.values()):>8}")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"processor time of the workers: {used.ru_utime + used.ru_stime:.0f} s")
 
 
 def _first_of_each(results: Sequence[Result]) -> list[Result]:

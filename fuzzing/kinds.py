@@ -23,7 +23,7 @@ from fuzzing.whims import whims
 from shardlint.analysis import Analysis
 from shardlint.change_run import judge_changes
 from shardlint.changes.memory import memory_change_set
-from shardlint.errors import ShardlintError
+from shardlint.errors import ShardlintError, UsageError
 from shardlint.loading import Row, make
 from shardlint.plan_run import judge_checkpoint_text, judge_plan_text
 from shardlint.registry import load_rows
@@ -50,11 +50,20 @@ class World:
     real: Mapping[str, Sequence[str]]
 
     @classmethod
-    def of(cls, folders: Sequence[str]) -> World:
-        """The world with the installed rules and the real files below some folders."""
+    def of(cls, folders: Sequence[str], rules: Sequence[str] = ()) -> World:
+        """The world with the installed rules and the real files below some folders; all rules run in it.
+
+        `rules` are the names of those that lend their examples, without them all. Raises UsageError for a wrong name.
+        """
         _import_everything()
         rows, _ = load_rows()
-        return cls(rows, Vocabulary.of(rows), splices.real_files(folders))
+        unknown = set(rules) - {row["name"] for row in rows}
+        if unknown:
+            raise UsageError(f"`{min(unknown)}` is no rule: `shardlint rules` lists the names")
+        words = Vocabulary.of(rows)
+        if rules:
+            words = Vocabulary.of([row for row in rows if row["name"] in rules]).filled(words)
+        return cls(rows, words, splices.real_files(folders))
 
     @cached_property
     def whims(self) -> tuple[str, ...]:
@@ -104,8 +113,8 @@ def splice(world: World, chance: Random) -> Case:
 def example(world: World, chance: Random) -> Case:
     """The examples of two or three rules in one project, with suppressions."""
     files: dict[str, str] = {}
-    for project in chance.sample(world.words.projects, chance.choice((1, 2, 3))):
-        files |= project
+    for _ in range(chance.choice((1, 2, 3))):
+        files |= chance.choice(world.words.projects)
     names = [row["name"] for row in world.rows]
     for path, text in files.items():
         lines = text.split("\n")

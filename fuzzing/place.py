@@ -63,8 +63,8 @@ class Answer:
 
 
 def _short(frame: str) -> str:
-    found = re.match(r'File ".*?((?:shardlint|shardlint_rules)/)?([^"/]*/?[^"/]*)", line (\d+)', frame)
-    return f"{found[2]}:{found[3]}" if found else frame
+    found = re.match(r'File "(?:.*/)?([^"/]+)", line (\d+)', frame)
+    return f"{found[1]}:{found[2]}" if found else frame
 
 
 class Place:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 
 from shardlint.example import Example
 from shardlint.loading import Row, make
@@ -52,6 +52,11 @@ class Vocabulary:
             tuple((one.model, one.plan, one.mesh, one.checkpoint) for one in examples if one.model),
             **{name: tuple(values) for name, values in found.items()},
         )
+
+    def filled(self, other: Vocabulary) -> Vocabulary:
+        """This vocabulary, with the lists of another one in the place of empty ones."""
+        empty = [one.name for one in fields(self) if not getattr(self, one.name)]
+        return replace(self, **{name: getattr(other, name) for name in empty})
 
 
 _LISTS = ("imports", "calls", "statements", "names", "texts", "bases", "decorators")

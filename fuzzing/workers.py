@@ -11,6 +11,7 @@ import shutil
 import signal
 import tempfile
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -93,7 +94,10 @@ def _start(numbers: list[int], attempt: Try) -> _Worker:
         for number in numbers:
             bound_time()
             started = time.monotonic()
-            failure = attempt(place, number)
+            try:
+                failure = attempt(place, number)
+            except Exception:
+                failure = Failure("the fuzzer itself failed", traceback.format_exc())
             told = None if failure is None else [failure.mark, failure.detail]
             line = json.dumps([number, time.monotonic() - started, told]).encode() + b"\n"
             while line:

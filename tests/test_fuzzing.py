@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from shardlint.errors import UsageError
 from shardlint.registry import load_rows
 
 ROOT = Path(__file__).parents[1]
@@ -44,13 +45,13 @@ def test_a_sample_of_all_kinds_breaks_nothing(tmp_path: Path) -> None:
         assert re.search(rf"^{kind.name} +{kind.share} .* 0$", said, re.M), said
 
 
-def test_a_rule_that_crashes_is_found_and_its_input_made_small(pack: Path, tmp_path: Path) -> None:
-    arguments = ("--count", "4000", "--kind", "cache", "--shrink", "5")
+def test_a_rule_that_crashes_is_found_and_its_input_written_down(pack: Path, tmp_path: Path) -> None:
+    arguments = ("--count", "100", "--kind", "cache", "--rule", "probe-crash", "--shrink", "20")
     code, said = fuzz(*arguments, path=str(pack), out=tmp_path / "found")
     assert code == 1
     assert "rule probe-crash crashed: ValueError: broken rule" in said
-    (small,) = (tmp_path / "found").glob("rule-probe-crash-crashed*/**/*.py")
-    assert small.read_text().split() == ["import", "probe", "probe.crash()"]
+    written = (tmp_path / "found").glob("rule-probe-crash-crashed*/**/*.py")
+    assert any("probe.crash()" in file.read_text() for file in written), said
 
 
 def test_a_number_makes_the_same_input_whatever_order_sets_have() -> None:
@@ -98,7 +99,7 @@ def test_every_mutation_changes_something(mutation: object) -> None:
             2,
             "",
             'Traceback\n  File "/x/shardlint/cli.py", line 3, in f\nValueError: x\n',
-            "traceback ValueError shardlint/cli.py:3",
+            "traceback ValueError cli.py:3",
         ),
         (2, "", "shardlint: rule `a-b` failed on c (E: d); its other findings stand, this", "rule a-b crashed: E: d"),
     ],
@@ -137,6 +138,10 @@ def test_a_failing_input_is_made_small() -> None:
 def test_the_world_has_real_files(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("x = 1\n")
     (tmp_path / "b.yaml").write_text("a: 1\n")
-    world = World.of([str(tmp_path)])
+    with pytest.raises(UsageError, match="`no-rule` is no rule"):
+        World.of([], ["no-rule"])
+    world = World.of([str(tmp_path)], ["unsafe-checkpoint-load"])
+    assert set(world.words.calls) < set(Vocabulary.of(world.rows).calls)
+    assert world.words.plans
     assert (len(world.real[".py"]), len(world.real[".yaml"])) == (1, 1)
     assert Failure("a", "b").mark == "a"
