@@ -41,7 +41,7 @@ from shardlint.voice import Voice
 
 ROWS, _ = load_rows()
 LIMIT = 20
-"""Seconds for one file, on a slow machine; none takes a tenth of it."""
+"""Seconds of processor time for one file, on a slow machine; none takes a tenth of it."""
 
 VOICE = Voice("probe", "probe", "error", Evidence("observation"), 0.9, None)
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
@@ -56,13 +56,13 @@ def limited(seconds: int) -> Iterator[None]:
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise TimeoutError(f"took longer than {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def findings_of(files: Mapping[str, bytes], *, prefilter: bool = False) -> list[Finding]:
