@@ -126,7 +126,7 @@ class Results:
             fresh[path] = record
 
     def launcher(self, path: str) -> bytes:
-        """The digest of a file in which a rule looks for commands; it is read if it has changed."""
+        """The digest of a file in which a rule looks for commands, if it has some; it is read if it has changed."""
         file = self.project.launchers[path]
         stamp = (file[3], file[2], file[4])
         known = self.launchers.get(path)
@@ -135,8 +135,10 @@ class Results:
                 data = self.project.read(path)
             except OSError:
                 data = b""
+            from shardlint.configs.launches import may_launch
+
             self.read_bytes += len(data)
-            known = self.launchers[path] = (stamp, cache.digest(data))
+            known = self.launchers[path] = (stamp, cache.digest(data) if may_launch(data) else b"")
             self.dirty = True
         return known[1]
 

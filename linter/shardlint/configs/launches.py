@@ -29,6 +29,12 @@ _RUNNERS = frozenset((
 ))  # fmt: skip
 """Programs that run another one: what they are given is run, not read."""
 
+_COMMANDS = frozenset(("llamafactory-cli", "lmf", "axolotl", "swift", "megatron", "tune", "trl"))
+"""Programs that train from a config file without a script. Source: the documentation of each framework."""
+
+_TOLD = re.compile(rb"\.(?:ya?ml|json|toml)\b")
+_RUN = re.compile(rb"\.(?:py|sh)\b|[ \t](?:-m|--module)[ \t]|\b(?:" + "|".join(sorted(_COMMANDS)).encode() + rb")[ \t]")
+
 _PYTHON = re.compile(r"(?:python|pypy)[\dw.]*")
 
 _WRAPPERS = frozenset(
@@ -120,16 +126,21 @@ class _Folders:
         return path if path in self._files else ""
 
 
+def may_launch(data: bytes) -> bool:
+    """Whether a text names both a config file and something that may read it."""
+    return _TOLD.search(data) is not None and _RUN.search(data) is not None
+
+
 def launches(path: str, data: bytes, find: Callable[[str, str], str]) -> Iterator[Launch]:
     """The launches that are written in one file.
 
     Args:
         find: the file of the project that a word names, seen from a folder; empty if there is none.
     """
-    if not any(end.encode() in data for end in CONFIG_ENDS):
+    if not may_launch(data):
         return
     for line, text in _texts(path, data.decode("utf-8", "replace")):
-        if not any(end in text for end in CONFIG_ENDS):
+        if not may_launch(text.encode()):
             continue
         for command in commands(text):
             if any(word.endswith(CONFIG_ENDS) for word in command.words):
@@ -218,17 +229,18 @@ def _program(words: tuple[str, ...]) -> tuple[int, str]:
 
     Empty where something is run that cannot be told.
     """
-    first = words[0].rpartition("/")[2]
-    if not _PYTHON.fullmatch(first) and first not in _RUNNERS and not first.endswith((".py", ".sh", ".bash")):
-        after = [word for word in words[1:2] if re.fullmatch(r"\w[\w-]*", word)]
-        return len(after), " ".join([words[0], *after])
-    for at, word in enumerate(words):
+    names = [word.rpartition("/")[2] for word in words]
+    runs = names[0] in _RUNNERS or _PYTHON.fullmatch(names[0]) or names[0].endswith((".py", ".sh", ".bash"))
+    for at, word in enumerate(words if runs else ()):
         if word.endswith(".py"):
             return at, word
         if word in ("-m", "--module") and at + 1 < len(words) and words[at + 1] not in _WRAPPERS:
             return at + 1, f"-m {words[at + 1]}"
-    scripts = [(at, word) for at, word in enumerate(words) if word.endswith((".sh", ".bash"))]
-    return scripts[0] if scripts else (0, "")
+    for at, name in enumerate(names if runs else names[:1]):
+        if name in _COMMANDS:
+            after = [word for word in words[at + 1 : at + 2] if re.fullmatch(r"\w[\w-]*", word)]
+            return at + len(after), " ".join([name, *after])
+    return next(((at, word) for at, word in enumerate(words) if runs and word.endswith((".sh", ".bash"))), (0, ""))
 
 
 def _given(words: Iterable[str]) -> Iterator[tuple[str, str]]:

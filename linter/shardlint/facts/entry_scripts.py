@@ -30,8 +30,8 @@ _SPEAKS = re.compile("process(?:or|ing_class)|feature_extractor", re.IGNORECASE)
 _LEADS = re.compile("processor|tokenizer|feature_extractor", re.IGNORECASE)
 """Names of functions that are entered."""
 
-_ASKS = ("hasattr", "getattr", "isinstance")
-"""Whoever asks what a processor is takes a tokenizer as well."""
+_PARTS = ("tokenizer", "image_processor")
+"""What every processor for media has. Whoever asks whether it is there takes a tokenizer as well."""
 
 _DEEPEST = 8
 """Calls from the script to the place where something is loaded."""
@@ -45,7 +45,7 @@ class Entry:
 
     `loads`: kind ("tokenizer" or "processor") -> the place where it is surely loaded. `possible`: the kinds that may be
     loaded on some way. `reads`: the last two parts of each attribute that it reads (`data.mm_configs`) -> place.
-    `speaks`: whether its code names a processor at all; `asks`: whether it asks what kind of a processor it has.
+    `speaks`: whether its code names a processor at all; `asks`: whether it asks if what it has is one.
     `used`: the files that this was told by.
     """
 
@@ -58,21 +58,27 @@ class Entry:
         self.asks = False
         self.used: frozenset[str] = frozenset([path])
 
-    def makes(self, keys: Iterable[str]) -> Made | None:
+    def makes(self, media: Iterable[str], conditions: Iterable[str]) -> Made | None:
         """What its samples are made with; None if that is not known.
 
         Args:
-            keys: config keys that a script reads whose samples need neither a tokenizer nor a processor.
+            media: config keys that a script reads which takes media, whatever it makes its samples with.
+            conditions: config keys that a script reads whose samples need neither a tokenizer nor a processor.
         """
-        if "tokenizer" in self.loads and "processor" not in self.possible and not self.speaks:
+        speaks = self.speaks or "processor" in self.possible
+        if "tokenizer" in self.loads and not speaks and not self._read(media):
             return Made("tokenizer", "makes its samples with a tokenizer alone", self._note("tokenizer"))
         if "processor" in self.loads and "tokenizer" not in self.possible and not self.asks:
             return Made("processor", "makes its samples with a processor", self._note("processor"))
-        read = next((key for key in keys if ".".join(key.split(".")[-2:]) in self.reads), "")
-        if not read or self.possible or self.speaks:
+        read = self._read(conditions)
+        if not read or self.possible or speaks:
             return None
-        place = Related(*self.reads[".".join(read.split(".")[-2:])], 1, "read here")
-        return Made("neither", f"trains on what `{read}` makes, without a tokenizer or a processor of its own", place)
+        said = f"trains on what `{read}` makes, without a tokenizer or a processor of its own"
+        return Made("neither", said, Related(*self.reads[read], 1, "read here"))
+
+    def _read(self, keys: Iterable[str]) -> str:
+        """The first of some keys, each of two steps, that it reads; empty if it reads none."""
+        return next((key for key in keys if key in self.reads), "")
 
     def _note(self, kind: str) -> Related:
         return Related(*self.loads[kind], 1, f"the {kind} is loaded here")
@@ -92,9 +98,9 @@ class Launched(NamedTuple):
     launch: Launch
     entry: Entry | None
 
-    def makes(self, keys: Iterable[str]) -> Made | None:
+    def makes(self, media: Iterable[str], conditions: Iterable[str]) -> Made | None:
         """What the script makes its samples with, as `Entry.makes` says."""
-        return self.entry.makes(keys) if self.entry is not None else None
+        return self.entry.makes(media, conditions) if self.entry is not None else None
 
     def note(self, message: str) -> Related:
         """The command as a related place of a finding."""
@@ -145,43 +151,23 @@ class _Walk:
 
     def script(self, module: Module) -> None:
         """Follow what a script runs when it is started."""
-        self._statements(module, module.tree.body, None, sure=True, depth=0)
+        self._code(module, module.tree, None, sure=True, depth=0)
 
-    def _statements(
-        self, module: Module, body: Iterable[ast.stmt], made: _Object | None, *, sure: bool, depth: int
+    def _code(
+        self, module: Module, node: ast.Module | ast.FunctionDef, made: _Object | None, *, sure: bool, depth: int
     ) -> None:
-        for statement in body:
-            if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
-                continue
-            inner = sure and (not isinstance(statement, _BRANCHES) or _is_main(statement))
-            for part in ast.iter_child_nodes(statement):
-                if isinstance(part, ast.stmt):
-                    self._statements(module, [part], made, sure=inner, depth=depth)
-                elif isinstance(part, (ast.ExceptHandler, ast.match_case)):
-                    self._statements(module, part.body, made, sure=False, depth=depth)
-                else:
-                    self._expression(module, part, made, sure=sure, depth=depth)
-
-    def _expression(self, module: Module, node: ast.AST, made: _Object | None, *, sure: bool, depth: int) -> None:
-        for one in ast.walk(node):
-            if isinstance(one, ast.Attribute):
-                self._read(module, one)
-            word = one.id if isinstance(one, ast.Name) else one.arg if isinstance(one, ast.keyword) else last_part(one)
-            if word and _SPEAKS.search(word):
-                self._entry.speaks = True
-            if isinstance(one, ast.Call):
-                self._call(module, one, made, sure=sure and not _is_part(module, one, node), depth=depth)
-
-    def _read(self, module: Module, node: ast.Attribute) -> None:
-        if isinstance(node.value, ast.Attribute):
-            self._entry.reads.setdefault(f"{node.value.attr}.{node.attr}", (module.path, node.lineno))
+        code = _Code.of(module, node)
+        self._entry.speaks = self._entry.speaks or code.speaks
+        for key, line in code.reads.items():
+            self._entry.reads.setdefault(key, (module.path, line))
+        for call, certain in code.calls:
+            self._call(module, call, made, sure=sure and certain, depth=depth)
 
     def _call(self, module: Module, call: ast.Call, made: _Object | None, *, sure: bool, depth: int) -> None:
         if depth > _DEEPEST or len(self._seen) > _MOST:
             return
         name = last_part(call.func)
-        if name in _ASKS and call.args and _SPEAKS.search(last_part(call.args[0])):
-            self._entry.asks = True
+        self._entry.asks = self._entry.asks or _asks(name, call.args)
         found = self._method(module, call.func, made)
         if found is not None:
             self._enter(*found, sure=sure, depth=depth)
@@ -239,7 +225,7 @@ class _Walk:
         if key in self._seen or not isinstance(of.node, ast.FunctionDef):
             return
         self._seen.add(key)
-        self._statements(of.module, of.node.body, made, sure=sure, depth=depth + 1)
+        self._code(of.module, of.node, made, sure=sure, depth=depth + 1)
 
     def _method(self, module: Module, func: ast.expr, made: _Object | None) -> tuple[Definition, _Object] | None:
         """The method that `self.run()`, `super().run()` or `self.held.run()` means, with its object."""
@@ -307,6 +293,72 @@ class _Walk:
 
 
 _BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.Try, ast.Match)
+_HELD = (ast.expr, ast.keyword, ast.withitem, ast.comprehension)
+
+
+class _Code:
+    """What stands in the body of a function or file, nested definitions left out.
+
+    `calls`: each call, and whether it certainly runs when the body does. `reads`, `speaks`: as in `Entry`.
+    """
+
+    def __init__(self, node: ast.Module | ast.FunctionDef) -> None:
+        self.calls: list[tuple[ast.Call, bool]] = []
+        self.reads: dict[str, int] = {}
+        self.speaks = False
+        self._statements(node.body, sure=True)
+
+    @classmethod
+    def of(cls, module: Module, node: ast.Module | ast.FunctionDef) -> _Code:
+        """The code of a body, read once."""
+        key = (cls, node)
+        known = module.memo.get(key)
+        if not isinstance(known, cls):
+            known = module.memo[key] = cls(node)
+        return known
+
+    def _statements(self, body: Iterable[ast.stmt], *, sure: bool) -> bool:
+        """Read statements; whether some way through them leaves the function."""
+        left = False
+        for statement in body:
+            if isinstance(statement, (*FUNCTIONS, ast.ClassDef)):
+                continue
+            here = sure and not left
+            inner = here and (not isinstance(statement, _BRANCHES) or _is_main(statement))
+            left = left or isinstance(statement, ast.Return)
+            for part in ast.iter_child_nodes(statement):
+                if isinstance(part, ast.stmt):
+                    left = self._statements([part], sure=inner) or left
+                elif isinstance(part, (ast.ExceptHandler, ast.match_case)):
+                    left = self._statements(part.body, sure=False) or left
+                else:
+                    self._expression(part, sure=here)
+        return left
+
+    def _expression(self, node: ast.AST, *, sure: bool) -> None:
+        word = ""
+        if isinstance(node, ast.Attribute):
+            word = node.attr
+            if isinstance(node.value, ast.Attribute):
+                self.reads.setdefault(f"{node.value.attr}.{word}", node.lineno)
+        elif isinstance(node, ast.Name):
+            word = node.id
+        elif isinstance(node, ast.keyword):
+            word = node.arg or ""
+        elif isinstance(node, ast.Call):
+            self.calls.append((node, sure))
+        self.speaks = self.speaks or (bool(word) and _SPEAKS.search(word) is not None)
+        sure = sure and not isinstance(node, (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension))
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, _HELD):
+                self._expression(part, sure=sure)
+
+
+def _asks(name: str, given: list[ast.expr]) -> bool:
+    """Whether a call asks if what it is given is a processor at all."""
+    if name not in ("hasattr", "getattr", "isinstance") or len(given) < 2 or not _SPEAKS.search(last_part(given[0])):
+        return False
+    return name == "isinstance" or not isinstance(given[1], ast.Constant) or given[1].value in _PARTS
 
 
 def _kinds(name: str) -> set[str]:
@@ -318,16 +370,6 @@ def _is_main(statement: ast.stmt) -> bool:
     """Whether a branch is `if __name__ == "__main__"`."""
     test = statement.test if isinstance(statement, ast.If) else None
     return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
-
-
-def _is_part(module: Module, node: ast.AST, whole: ast.AST) -> bool:
-    """Whether an expression is only worked out under a condition within the whole, or stands in a nested function."""
-    for at in module.ancestors(node):
-        if isinstance(at, (ast.IfExp, ast.BoolOp, ast.Lambda, ast.comprehension)):
-            return True
-        if at is whole:
-            return False
-    return False
 
 
 def _class_names(module: Module, value: ast.expr) -> tuple[str, ...]:

@@ -70,7 +70,8 @@ class ConfigModalityMismatch(ConfigRule):
             message = f"{one}, but {other}: {_TABLE[name][result]}"
             yield one.at.finding(message, help=advice, related=[other.at.note(str(other))])
             return
-        makes = [(by, by.makes(words["conditions"])) for by in (scalar.launched if "conditions" in words else ())]
+        launched = scalar.launched if "conditions" in words else []
+        makes = [(by, by.makes(words["media_read"], words["conditions"])) for by in launched]
         for by, made in makes:
             told = made and Meant(name, scalar, _WORDS, _ENTRIES, by.launch.options).unlike(made.kind)
             if made and told:
