@@ -29,18 +29,22 @@ _ENTRIES = partial(entries, of=__name__)
 
 
 class ConfigModalityMismatch(ConfigRule):
-    """Reports a training config whose model, template, dataset and media keys are not for the same modality.
+    """Reports a training config whose model, template, dataset, media keys and script are not for the same modality.
 
     Why is this bad?
     Each of these values is sound alone. Together, the first sample fails once the job has started, or images are left
     out without a word and the model is trained on their placeholders.
 
     Use instead
-    The template that belongs to the model; media keys and datasets with media only for a multimodal model.
+    The template that belongs to the model; media keys and datasets with media only for a multimodal model; the script
+    that makes such samples.
 
     Known limits
-    Configs of LLaMA-Factory, axolotl, ms-swift and VeOmni are judged, flags in launch scripts are not. A model is known
-    by its name on a hub. Templates and datasets of the project itself are judged if the settings name them.
+    Configs of LLaMA-Factory, axolotl, ms-swift and VeOmni are judged; what a command overrides is not. A model is known
+    by its name on a hub. Templates and datasets of the project itself are judged if the settings name them. Scripts are
+    compared with configs of VeOmni, where a shell script, a Makefile or a fenced block of Markdown names both. What a
+    script takes is known if its code, or the class that it makes, surely loads a tokenizer or a processor, or reads the
+    key of a condition model; a model for media may be trained on text by a script for text. Others are not judged.
     """
 
     severity, since = "warning", "0.1.0"
@@ -48,15 +52,28 @@ class ConfigModalityMismatch(ConfigRule):
     suspects = Scalars(r"[^{}$]+", kinds=("yaml", "json"), at={key: _WORDS[of]["marks"] for key, of in _NAMES.items()})
     symptoms = (r"This model does not support (image|video|audio) input", r"(Image p|P)rocessor was not found")
     bad = (
-        Bad(
-            "model_name_or_path: Qwen/Qwen2-VL-7B\nstage: sft\ndataset: mllm_demo\ntemplate: qwen  # error",
-            path="vl.yaml",
-        ),
+        Bad("model_name_or_path: Qwen2-VL-7B\nstage: sft\ndataset: mllm_demo\ntemplate: qwen  # error", path="a.yml"),
         Bad("base_model: 'x/Llama-3.2-3B'\nprocessor_type: AutoProcessor  # error\ndatasets: []", path="a.yml"),
+        Bad(
+            {
+                "README.md": "```bash\nbash train.sh text.py vl.yaml --train.lr 1e-5\n```",
+                "text.py": "from trainer import Trainer\n\nTrainer(args).train()",
+                "trainer.py": "import transformers as hf\n\nclass Trainer:\n    def __init__(self, args):\n"
+                "        self.tokenizer = hf.AutoTokenizer.from_pretrained(args.path)",
+                "vl.yaml": "model: {model_path: VL}\ndata:\n  train_path: data\n  mm_configs: {fps: 2}  # error",
+            }
+        ),
     )
     good = (
         Good("model_name_or_path: Qwen/Qwen2-VL-2B\nstage: sft\ndataset: identity\ntemplate: qwen2_vl", path="vl.yaml"),
         Good("base_model: x/gemma-3-4b-it\nsample_packing: true\ndatasets: []\nchat_template: gemma3", path="a.yml"),
+        Good(
+            {
+                "run.sh": "torchrun vlm.py vl.yaml",
+                "vlm.py": "import transformers\n\ntransformers.AutoProcessor.from_pretrained('VL')",
+                "vl.yaml": "model: {model_path: VL}\ndata:\n  train_path: data\n  mm_configs: {fps: 2}",
+            }
+        ),
     )
 
     def judge(self, scalar: Scalar) -> Judgements:
