@@ -177,7 +177,9 @@ def _recipes(text: str) -> str:
     for line in text.split("\n"):
         given = re.match(r"([A-Za-z_]\w*)[ \t]*(?:[:?]{0,2}=)[ \t]*(.*)", line)
         shell = ""
-        if continued or line.startswith("\t"):
+        if continued:
+            shell = line
+        elif line.startswith("\t"):
             shell = re.sub(r"^[\t @-]+", lambda found: " " * len(found[0]), line)
         elif given is not None:
             shell = f'{given[1]}="{given[2]}"'
