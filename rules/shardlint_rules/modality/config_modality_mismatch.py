@@ -96,7 +96,7 @@ class ConfigModalityMismatch(ConfigRule):
                 message = f"{told}, but `{by.launch.program}`, which reads this file, {made.said}: {then}"
                 advice = f"launch it with a script for such samples, or change `{told.at.pointer}`"
                 related = [by.note("the file is handed to the script here"), made.place]
-                yield told.at.finding(message, help=advice, related=related, certainty=0.8 if by.launch.open else 1.0)
+                yield told.at.finding(message, help=advice, related=related, certainty=0.6 if by.launch.open else 1.0)
                 return
         if whole and not meant.takes:
             yield scalar.not_judged(f"what the model `{scalar.value}` takes is not known")
