@@ -42,12 +42,14 @@ SPELLINGS = {
     "deepspeed": "deepspeed --num_gpus 8 tasks/train_vlm.py configs/vl.yaml",
     "launch module": "python -m torch.distributed.run --standalone tasks/train_vlm.py configs/vl.yaml",
     "srun": "srun --ntasks=4 python tasks/train_vlm.py configs/vl.yaml &> log.txt",
+    "sudo": "sudo -E python tasks/train_vlm.py configs/vl.yaml",
     "uv": "uv run python tasks/train_vlm.py configs/vl.yaml",
     "inner": "srun bash -c 'torchrun tasks/train_vlm.py configs/vl.yaml'",
     "continued": "torchrun \\\n  tasks/train_vlm.py \\\n  configs/vl.yaml",
     "variables": 'S=tasks/train_vlm.py\nC="configs/vl.yaml"\ntorchrun $S "$C"',
     "folder of the project": "torchrun $ROOT/tasks/train_vlm.py ${ROOT}/configs/vl.yaml",
     "default": "torchrun tasks/train_vlm.py ${C:-configs/vl.yaml}",
+    "several at once": "S=tasks/train_vlm.py C=configs/vl.yaml\npython $S $C",
     "array": 'A=(--config configs/vl.yaml)\npython tasks/train_vlm.py "${A[@]}"',
     "loop": "for c in vl text; do python tasks/train_vlm.py configs/$c.yaml; done",
     "folder": "cd tasks && python train_vlm.py ../configs/vl.yaml",
@@ -152,7 +154,8 @@ def test_an_unclosed_fence_ends_with_the_file() -> None:
 def test_makefiles_are_read() -> None:
     text = "CONFIG ?= configs/vl.yaml\n\ntrain: deps\n\t@python tasks/train_vlm.py $(CONFIG) \\\n\t  --seed $$SEED\n"
     (one,) = found(text, "Makefile")
-    assert (one.script, one.config, one.line, one.options) == (*VL, 4, {"seed"})
+    assert (one.script, one.config, one.line) == (*VL, 4)
+    assert one.options == {"seed"}
 
 
 def test_files_are_those_of_the_nearest_folder_that_has_both() -> None:

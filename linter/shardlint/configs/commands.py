@@ -127,19 +127,20 @@ class _Shell:
                 self._loop(words)
                 return
             words = words[1:]
-        while words and (found := _ASSIGNED.match(_first(words[0]))):
-            self._assign(found["name"], words[0], found.end(), adds=bool(found["adds"]), kept=len(words) == 1)
-            words = words[1:]
-        if not words:
-            return
+        start = next((at for at, word in enumerate(words) if not _ASSIGNED.match(_first(word))), len(words))
+        if start == len(words):  # before a command they are set for it alone
+            self._assign(words)
+        else:
+            yield from self._run(words[start:], depth)
+
+    def _run(self, words: list[_Word], depth: int) -> Iterator[Command]:
+        """The commands that one statement runs; what it sets and where it leads is noted."""
         given = list(islice((text for word in words for text in self._expanded(word)), _WORDS))
-        if given and given[0] in ("$", "%", "exec", "eval", "sudo", "command"):
+        if given and given[0] in ("$", "%", "exec", "eval", "command"):
             given = " ".join(given[1:]).split() if given[0] == "eval" else given[1:]
         name = given[0].rpartition("/")[2] if given else ""
         if name in _SETTING:
-            for word in words[1:]:
-                if found := _ASSIGNED.match(_first(word)):
-                    self._assign(found["name"], word, found.end(), adds=bool(found["adds"]), kept=True)
+            self._assign(words[1:])
         elif name in ("cd", "pushd") and len(given) == 2:
             self.folder = f"{self.folder}/{given[1]}" if self.folder else given[1]
         elif inner := _inner(given):
@@ -171,17 +172,17 @@ class _Shell:
         elif words[0].text != "case" and len(words) > 1:
             self._set(words[1].text, None)
 
-    def _assign(self, name: str, word: _Word, start: int, *, adds: bool, kept: bool) -> None:
-        if not kept:  # `A=b command` sets it for the command alone
-            return
-        value = word._replace(parts=(_first(word)[start:], *word.parts[1:]))
-        items = [value] if word.items is None else word.items
-        added = [text for one in items for text in self._expanded(one)]
-        given: list[str] | None = added
-        if adds:
-            before = self.variables.get(name)
-            given = None if before is None else before + added
-        self._set(name, given)
+    def _assign(self, words: list[_Word]) -> None:
+        """Set the variables that some words set: `A=b`, `A+=(c d)`."""
+        for word in words:
+            found = _ASSIGNED.match(_first(word))
+            if found is None:
+                continue
+            value = word._replace(parts=(_first(word)[found.end() :], *word.parts[1:]))
+            items = [value] if word.items is None else word.items
+            added = [text for one in items for text in self._expanded(one)]
+            before = self.variables.get(found["name"]) if found["adds"] else []
+            self._set(found["name"], None if before is None else before + added)
 
     def _set(self, name: str, value: list[str] | None) -> None:
         self.variables[name] = value[:_MOST] if value is not None else None

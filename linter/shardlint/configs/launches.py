@@ -24,8 +24,8 @@ _SHELL_FENCES = frozenset(("", "bash", "sh", "shell", "console", "zsh", "text", 
 _RUNNERS = frozenset((
     "bash", "sh", "zsh", "dash", "ksh", "ipython", "torchrun", "accelerate", "deepspeed", "colossalai", "torchx", "ray",
     "srun", "sbatch", "mpirun", "mpiexec", "horovodrun", "nohup", "env", "time", "timeout", "numactl", "taskset",
-    "nice", "setsid", "nsys", "ncu", "uv", "uvx", "poetry", "pipenv", "pdm", "hatch", "conda", "mamba", "xvfb-run",
-    "docker", "podman", "singularity", "apptainer", "ssh", "tmux", "screen",
+    "nice", "setsid", "sudo", "nsys", "ncu", "uv", "uvx", "poetry", "pipenv", "pdm", "hatch", "conda", "mamba",
+    "xvfb-run", "docker", "podman", "singularity", "apptainer", "ssh", "tmux", "screen",
 ))  # fmt: skip
 """Programs that run another one: what they are given is run, not read."""
 
