@@ -31,6 +31,8 @@ from shardlint.syntax.edit import Edit
 
 if TYPE_CHECKING:
     from shardlint.configs.document import Document
+    from shardlint.configs.launches import Launches
+    from shardlint.facts.entry_scripts import EntryScripts, Launched
 
 Subject = TypeVar("Subject")
 
@@ -57,8 +59,8 @@ class Crash:
 class Analysis:
     """Looks at files with a set of rules. `edits` asks for the edits of fixes.
 
-    `project` is the text of the whole project; `collectives` are the calls that its settings add, `modality` the
-    modalities (kind -> name -> words).
+    `project` is the text of the whole project, `launches` gives the commands in it; `collectives` are the calls that
+    its settings add, `modality` the modalities (kind -> name -> words).
     """
 
     def __init__(
@@ -70,6 +72,7 @@ class Analysis:
         project: ProjectWords | None = None,
         collectives: Mapping[str, Mapping[str, object]] | None = None,
         modality: Mapping[str, Mapping[str, str]] | None = None,
+        launches: Callable[[], Launches] | None = None,
         timed: bool = False,
     ) -> None:
         self.rows = rows
@@ -87,7 +90,10 @@ class Analysis:
         self._kept = 0
         self._words = project or ProjectWords((), lambda _: b"")
         self._readers: YamlReaders | None = None
+        self._launches = launches
+        self._scripts: EntryScripts | None = None
         self._asked = False
+        self._uses: set[str] | None = None
         self._not_judged: list[NotJudged] = []
         self._rules: dict[str, Rule] = {}
 
@@ -233,7 +239,7 @@ class Analysis:
         from shardlint.configs.document import BrokenDocument, read_document
 
         path, stamp, content, claimed = suspect.path, suspect.stamp, suspect.content, suspect.claimed
-        self._asked, self._not_judged = False, []
+        self._asked, self._uses, self._not_judged = False, None, []
         try:
             document = read_document(path, suspect.data, kind=suspect.kind)
         except BrokenDocument as error:
@@ -242,9 +248,18 @@ class Analysis:
         kept = read_suppressions(suspect.kind, document.text, document.comments()).pack()
         findings = [finding for row in suspect.rows for finding in self._clocked(self._config, row, document)]
         packed = tuple(pack(finding) for finding in sorted(findings))
-        asked = b"?" if self._asked else b""
-        pending, unjudged = self._pending(findings), self._unjudged
-        return Record(stamp, content, packed, kept, claimed=claimed, pending=pending, asked=asked, not_judged=unjudged)
+        asked = (b"?" if self._uses is None else b"&") if self._asked else b"" if self._uses is None else b"!"
+        return Record(
+            stamp,
+            content,
+            packed,
+            kept,
+            claimed=claimed,
+            pending=self._pending(findings),
+            asked=asked,
+            uses=tuple(sorted(self._uses or ())),
+            not_judged=self._unjudged,
+        )
 
     def _project_words(self) -> ProjectWords:
         """The text of the project, read when a rule asks; the file is then remembered as asked."""
@@ -258,15 +273,28 @@ class Analysis:
             self._readers = YamlReaders(self._words.files.values())
         return self._readers
 
+    def _launched(self, config: str) -> list[Launched]:
+        """What launches a config, looked for when a rule asks; the document is then remembered as judged by that."""
+        if self._launches is None:
+            return []
+        if self._scripts is None:
+            from shardlint.facts.entry_scripts import EntryScripts
+
+            self._scripts = EntryScripts(self._words.modules, self._launches())
+        found = self._scripts.of(config)
+        self._uses = (self._uses or set()).union(*(one.entry.used for one in found if one.entry is not None))
+        return found
+
     def _config(self, row: Row, document: Document) -> list[Finding]:
-        from shardlint.configs.site import scalars
+        from shardlint.configs.site import Asked, scalars
 
         rule = self.rule(row)
         assert isinstance(rule, ConfigRule)
         assert isinstance(rule.suspects, Scalars)
         try:
+            project = Asked(self._yaml_readers, self._launched, self.modality)
             found: list[Finding] = []
-            for scalar in scalars(document, rule.suspects, rule.voice, self._yaml_readers, self.modality):
+            for scalar in scalars(document, rule.suspects, rule.voice, project):
                 found += self._judged(rule.judge(scalar), rule, scalar)
             return found
         except Exception:

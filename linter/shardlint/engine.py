@@ -106,6 +106,7 @@ class _Run:
                 project=ProjectWords(project.python, project.read, project.model_configs),
                 collectives=self.session.settings.collectives,
                 modality=self.session.settings.modality,
+                launches=project.launches,
             )
         return self._made
 

@@ -46,6 +46,7 @@ from shardlint.voice import CEILINGS, Voice
 
 if TYPE_CHECKING:
     from shardlint.changes.site import Change
+    from shardlint.configs.meant import DIFFUSION, MEDIA, TEXT, Meant, Told
     from shardlint.configs.site import Scalar
     from shardlint.facts.batching import Batching, Modalities, batchings
     from shardlint.facts.divergent import Divergent
@@ -72,18 +73,23 @@ _ON_DEMAND = {
     "Batching": "shardlint.facts.batching",
     "Change": "shardlint.changes.site",
     "Checkpoint": "shardlint.runtime.checkpoint.subject",
+    "DIFFUSION": "shardlint.configs.meant",
     "Division": "shardlint.runtime.placements",
     "Entry": "shardlint.runtime.plan",
     "EosPad": "shardlint.facts.pad_tokens",
     "Divergent": "shardlint.facts.divergent",
     "Heads": "shardlint.runtime.heads",
     "Keys": "shardlint.facts.samples",
+    "MEDIA": "shardlint.configs.meant",
+    "Meant": "shardlint.configs.meant",
     "Modalities": "shardlint.facts.batching",
     "Origin": "shardlint.facts.origins",
     "Parameter": "shardlint.runtime.model_facts",
     "Plan": "shardlint.runtime.plan",
     "SAMPLES": "shardlint.facts.packed_rows",
     "Scalar": "shardlint.configs.site",
+    "TEXT": "shardlint.configs.meant",
+    "Told": "shardlint.configs.meant",
     "batchings": "shardlint.facts.batching",
     "close_style": "shardlint.runtime.placements",
     "counted_row": "shardlint.facts.packed_rows",
@@ -292,10 +298,13 @@ def entries(name: str, *path: str, of: str) -> Mapping[str, tuple[str, ...]]:
 
 __all__ = [
     "CEILINGS",
+    "DIFFUSION",
     "KINDS",
+    "MEDIA",
     "MISSING",
     "RANK",
     "SAMPLES",
+    "TEXT",
     "Assigned",
     "Bad",
     "Batching",
@@ -331,6 +340,7 @@ __all__ = [
     "Keys",
     "LocalRule",
     "Matching",
+    "Meant",
     "Method",
     "Modalities",
     "NotJudged",
@@ -353,6 +363,7 @@ __all__ = [
     "Sliced",
     "Span",
     "Spelled",
+    "Told",
     "Written",
     "batchings",
     "close_style",

@@ -43,12 +43,16 @@ class Definition(NamedTuple):
 
 
 class ProjectModules:
-    """All Python files of the project, by path and by import name."""
+    """All Python files of the project, by path and by import name.
+
+    `asked`: the paths that were asked for. Whoever wants to know what an answer rests on puts a new set here.
+    """
 
     def __init__(self, words: ProjectWords) -> None:
         self._words = words
         self._modules: dict[str, Module | None] = {}
         self._by_name: Mapping[str, list[str]] | None = None
+        self.asked: set[str] = set()
 
     def adopt(self, module: Module) -> None:
         """Take over a file that is parsed already, so that its nodes are the same wherever they are met."""
@@ -56,6 +60,7 @@ class ProjectModules:
 
     def module(self, path: str) -> Module | None:
         """A parsed file; None if it does not parse."""
+        self.asked.add(path)
         if path not in self._modules:
             self._modules[path] = self._parsed(path)
         return self._modules[path]
