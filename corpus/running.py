@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import shardlint_rules
 from shardlint.loading import Row
 from shardlint.registry import describe, pack_rules
+from shardlint.settings import Settings
 
 from .labels import line_hash
 from .sources import CorpusError
@@ -25,13 +26,14 @@ class RunFailed(CorpusError):
 
 
 class Found(NamedTuple):
-    """A finding of a run. `hash` is that of its line; `message` is for whoever judges it."""
+    """A finding of a run. `hash` is that of its line, `shown` as for a label; `message` is for whoever judges it."""
 
     path: str
     line: int
     hash: str
     rule: str
     severity: str
+    shown: bool
     message: str
 
 
@@ -52,10 +54,16 @@ def rows() -> list[Row]:
 def findings_in(tree: Path) -> list[Found]:
     """All that shardlint reports in a tree: every rule, previews too, and however unsure.
 
+    A rule whose confidence as a whole lies below the default threshold is not shown because of its precision. That must
+    not hide its findings from the very precision, so only what a rule says of the single finding counts here.
+
     Raises:
         RunFailed: the run ended with an error.
     """
-    families = ",".join(sorted({str(row["family"]) for row in rows()}))
+    known = rows()
+    families = ",".join(sorted({str(row["family"]) for row in known}))
+    lowest = Settings().min_confidence
+    shown_from = {str(row["name"]): min(lowest, float(row["confidence"])) for row in known}
     options = ["--select", families, "--min-confidence", "0", "--output-format", "json", "--no-cache", "--exit-zero"]
     reported: list[dict[str, Any]] = json.loads(_shardlint(tree, *options))
     texts: dict[str, list[str]] = {}
@@ -65,7 +73,9 @@ def findings_in(tree: Path) -> list[Found]:
         if path not in texts:
             texts[path] = _lines(tree / path)
         digest = line_hash(texts[path][line - 1] if line <= len(texts[path]) else "")
-        found.append(Found(path, line, digest, finding["rule"], finding["severity"], finding["message"]))
+        rule = finding["rule"]
+        shown = finding["confidence"] >= shown_from.get(rule, lowest)
+        found.append(Found(path, line, digest, rule, finding["severity"], shown, finding["message"]))
     return found
 
 

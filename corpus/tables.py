@@ -46,8 +46,13 @@ class Evidence(NamedTuple):
 
     @property
     def pinned(self) -> dict[str, Counts]:
-        """Verdicts in the pinned code, by rule."""
-        return counted(self.packages, self.labels)
+        """Verdicts in the pinned code, by rule, on what is shown by default."""
+        return counted(self.packages, self.labels, shown=True)
+
+    @property
+    def hidden(self) -> dict[str, Counts]:
+        """Verdicts in the pinned code, by rule, on what is too unsure to be shown."""
+        return counted(self.packages, self.labels, shown=False)
 
     @property
     def outside(self) -> dict[str, Counts]:
