@@ -15,7 +15,7 @@ from shardlint.registry import describe, pack_rules
 from shardlint.settings import Settings
 
 from .labels import line_hash
-from .sources import CorpusError
+from .sources import SETTINGS, CorpusError
 
 _ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX")
 """What is installed on this machine must not change what is found."""
@@ -38,11 +38,11 @@ class Found(NamedTuple):
 
 
 class Size(NamedTuple):
-    """How much of a tree was looked at: Python files, their lines, and other documents."""
+    """How much of a tree was looked at: Python files, their lines, and other files (configs, launchers)."""
 
     python: int
     lines: int
-    documents: int
+    others: int
 
 
 def rows() -> list[Row]:
@@ -55,7 +55,7 @@ def findings_in(tree: Path) -> list[Found]:
     """All that shardlint reports in a tree: every rule, previews too, and however unsure.
 
     A rule whose confidence as a whole lies below the default threshold is not shown because of its precision. That must
-    not hide its findings from the very precision, so only what a rule says of the single finding counts here.
+    not hide its findings from that very precision: of such a rule everything as sure as the rule itself counts as shown.
 
     Raises:
         RunFailed: the run ended with an error.
@@ -63,7 +63,7 @@ def findings_in(tree: Path) -> list[Found]:
     known = rows()
     families = ",".join(sorted({str(row["family"]) for row in known}))
     lowest = Settings().min_confidence
-    shown_from = {str(row["name"]): min(lowest, float(row["confidence"])) for row in known}
+    shown_from = {str(row["name"]): min(lowest, round(row["confidence"], 2)) for row in known}
     options = ["--select", families, "--min-confidence", "0", "--output-format", "json", "--no-cache", "--exit-zero"]
     reported: list[dict[str, Any]] = json.loads(_shardlint(tree, *options))
     texts: dict[str, list[str]] = {}
@@ -81,7 +81,7 @@ def findings_in(tree: Path) -> list[Found]:
 
 def size_of(tree: Path) -> Size:
     """How much of a tree shardlint looks at."""
-    files = [line for line in _shardlint(tree, "--show-files").splitlines() if line]
+    files = [line for line in _shardlint(tree, "--show-files").splitlines() if line and line != SETTINGS]
     python = [file for file in files if file.endswith((".py", ".pyi"))]
     return Size(len(python), sum(len(_lines(tree / file)) for file in python), len(files) - len(python))
 
