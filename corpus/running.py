@@ -55,7 +55,7 @@ def findings_in(tree: Path) -> list[Found]:
     """All that shardlint reports in a tree: every rule, previews too, and however unsure.
 
     A rule whose confidence as a whole lies below the default threshold is not shown because of its precision. That must
-    not hide its findings from that very precision: of such a rule everything as sure as the rule itself counts as shown.
+    not hide its findings from that very precision: of such a rule what is as sure as the rule itself counts as shown.
 
     Raises:
         RunFailed: the run ended with an error.
@@ -69,7 +69,7 @@ def findings_in(tree: Path) -> list[Found]:
     texts: dict[str, list[str]] = {}
     found: list[Found] = []
     for finding in reported:
-        path, line = finding["path"], finding["line"]
+        path, line = str(finding["path"]), int(finding["line"])
         if path not in texts:
             texts[path] = _lines(tree / path)
         digest = line_hash(texts[path][line - 1] if line <= len(texts[path]) else "")

@@ -19,6 +19,15 @@ LABEL = Label("a.py", 3, "h", "bad-load", "error", True, "true", "It loads what 
 Check = Callable[..., int]
 
 
+def returning(value: object) -> Callable[..., object]:
+    """A function that takes anything and gives `value`."""
+
+    def function(*_: object) -> object:
+        return value
+
+    return function
+
+
 @pytest.fixture
 def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
     """`check` over a distribution with one finding and a repository that cannot be had."""
@@ -28,27 +37,33 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
             raise NotAvailable(f"{package.shown}: no network")
         return tmp_path
 
-    pins = [DISTRIBUTION, REPOSITORY]
+    def check(*packages: Package, label: bool = False) -> int:
+        return command.check(list(packages), tmp_path, None, label=label)
+
     monkeypatch.setattr(command, "FINDINGS", tmp_path)
-    monkeypatch.setattr(command, "packages", lambda: pins)
     monkeypatch.setattr(command, "tree", tree)
-    monkeypatch.setattr(command, "findings_in", lambda _: [FOUND])
-    monkeypatch.setattr(command, "size_of", lambda _: Size(1, 10, 0))
-    monkeypatch.setattr(command, "read_sizes", lambda _: {})
-    monkeypatch.setattr(command, "write_sizes", lambda *_: None)
-    monkeypatch.setattr(command, "write_tables", lambda: 0)
-    return lambda *, label=False, of=pins: command.check(of, tmp_path, None, label=label)
+    replaced: dict[str, object] = {
+        "packages": [DISTRIBUTION, REPOSITORY],
+        "findings_in": [FOUND],
+        "size_of": Size(1, 10, 0),
+        "read_sizes": {},
+        "write_sizes": None,
+        "write_tables": 0,
+    }
+    for name, value in replaced.items():
+        monkeypatch.setattr(command, name, returning(value))
+    return check
 
 
 def test_a_finding_that_is_judged_is_fine_and_its_label_follows_it(check: Check, tmp_path: Path) -> None:
     write_labels(tmp_path / "thing.jsonl", [LABEL])
 
-    assert check(of=[DISTRIBUTION]) == 0
+    assert check(DISTRIBUTION) == 0
     assert read_labels(tmp_path / "thing.jsonl") == [LABEL._replace(line=7, severity="warning")]
 
 
 def test_a_new_finding_is_shown_and_fails(check: Check, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert check(of=[DISTRIBUTION]) == 1
+    assert check(DISTRIBUTION) == 1
 
     assert "  + a.py:7 warning bad-load: `x` is loaded" in capsys.readouterr().out
     assert not (tmp_path / "thing.jsonl").exists()
@@ -58,7 +73,7 @@ def test_a_vanished_one_is_shown_and_fails(check: Check, tmp_path: Path, capsys:
     gone = LABEL._replace(hash="other", line=99)
     write_labels(tmp_path / "thing.jsonl", [LABEL, gone])
 
-    assert check(of=[DISTRIBUTION]) == 1
+    assert check(DISTRIBUTION) == 1
     assert "  - a.py:99 bad-load (true)" in capsys.readouterr().out
     assert read_labels(tmp_path / "thing.jsonl") == [LABEL, gone]
 
@@ -66,12 +81,12 @@ def test_a_vanished_one_is_shown_and_fails(check: Check, tmp_path: Path, capsys:
 def test_labelling_writes_lines_to_fill_in_and_keeps_verdicts(check: Check, tmp_path: Path) -> None:
     write_labels(tmp_path / "thing.jsonl", [LABEL._replace(hash="other")])
 
-    assert check(label=True, of=[DISTRIBUTION]) == 0
+    assert check(DISTRIBUTION, label=True) == 0
     (skeleton,) = read_labels(tmp_path / "thing.jsonl", judged=False)
     assert skeleton == Label("a.py", 7, "h", "bad-load", "warning", True)
 
     write_labels(tmp_path / "thing.jsonl", [LABEL])
-    check(label=True, of=[DISTRIBUTION])
+    check(DISTRIBUTION, label=True)
     assert read_labels(tmp_path / "thing.jsonl")[0].reason == LABEL.reason
 
 
@@ -80,7 +95,7 @@ def test_what_cannot_be_had_is_named_counted_and_fails(
 ) -> None:
     write_labels(tmp_path / "thing.jsonl", [LABEL])
 
-    assert check() == 2
+    assert check(DISTRIBUTION, REPOSITORY) == 2
     said = capsys.readouterr().out
     assert "1 of 2 checked" in said
     assert "not checked: some/thing ffffffffffff: no network" in said
