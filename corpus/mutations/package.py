@@ -1,0 +1,80 @@
+"""A source tree that defects are put into: its files, read once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from corpus.mutations.python_file import PythonFile
+
+_TESTS = re.compile(r"(^|/)(tests?|testing|unit_tests|test_\w+|tests_\w+)(/|$)|(^|/)(test_|conftest)[^/]*$|_test\.py$")
+_NEVER = frozenset((".git", "node_modules", "site-packages", "__pycache__", "build", "dist", ".venv", "venv"))
+_LARGEST = 400_000
+"""Bytes. Larger files are generated tables, and LibCST would take a minute for one."""
+
+
+class Package:
+    """One folder of sources.
+
+    Files of tests are left out: they set up what a job never would (ranks that skip a call on purpose, a checkpoint
+    that the test wrote), so that a change in them is not surely a defect.
+    """
+
+    def __init__(self, name: str, root: Path) -> None:
+        self.name = name
+        self.root = root
+        self._texts: dict[str, str | None] = {}
+        self._parsed: dict[str, PythonFile | None] = {}
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """All files below the root, relative to it, sorted."""
+        found: list[str] = []
+        folders = [self.root]
+        while folders:
+            for entry in folders.pop().iterdir():
+                if entry.is_symlink() or entry.name in _NEVER:
+                    continue
+                if entry.is_dir():
+                    folders.append(entry)
+                else:
+                    found.append(entry.relative_to(self.root).as_posix())
+        return tuple(sorted(found))
+
+    def ending(self, *endings: str) -> list[str]:
+        """The paths of files with one of some endings that are no tests and not too large."""
+        named = [path for path in self.paths if path.endswith(endings) and not _TESTS.search(path)]
+        return [path for path in named if (self.root / path).stat().st_size <= _LARGEST]
+
+    def text(self, path: str) -> str | None:
+        """The text of a file; None if it is none in UTF-8, or is not there."""
+        if path not in self._texts:
+            try:
+                self._texts[path] = (self.root / path).read_bytes().decode("utf-8")
+            except (OSError, UnicodeDecodeError):
+                self._texts[path] = None
+        return self._texts[path]
+
+    def python(self, pattern: str) -> Iterator[PythonFile]:
+        """The Python files in whose text a regular expression is found, parsed, in the order of their paths."""
+        wanted = re.compile(pattern)
+        for path in self.ending(".py"):
+            text = self.text(path)
+            if text is not None and wanted.search(text):
+                file = self.file(path)
+                if file is not None:
+                    yield file
+
+    def file(self, path: str) -> PythonFile | None:
+        """One parsed Python file; None if it is not there or no Python."""
+        if path not in self._parsed:
+            text = self.text(path)
+            self._parsed[path] = PythonFile.parsed(path, text) if text is not None else None
+        return self._parsed[path]
+
+    def holds(self, pattern: str, *endings: str) -> bool:
+        """Whether a regular expression is found in any file with one of some endings."""
+        wanted = re.compile(pattern)
+        return any(wanted.search(self.text(path) or "") for path in self.ending(*endings))

@@ -1,0 +1,56 @@
+"""A place in healthy code where a defect can be put, and what comes of it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from corpus.mutations.package import Package
+
+
+class Place(NamedTuple):
+    """Where the finding must lie: a path, first and last line of the mutated file."""
+
+    path: str
+    first: int
+    last: int
+
+
+class Injection(NamedTuple):
+    """The defect: the new text of each changed file (None: deleted), and the places where it may be reported."""
+
+    files: Mapping[str, str | None]
+    places: tuple[Place, ...]
+
+
+@dataclass(frozen=True)
+class Site:
+    """A healthy place. `what` says in a few words what is changed; `copy` is alike for two copies of one code."""
+
+    package: str
+    path: str
+    line: int
+    what: str
+    copy: str
+    inject: Callable[[], Injection]
+
+    @property
+    def order(self) -> bytes:
+        """Sites are drawn in this order: at random, and the same in every run."""
+        return hashlib.sha256(f"{self.package}\0{self.path}\0{self.line}".encode()).digest()
+
+
+class Mutator(Protocol):
+    """Puts the defect of one rule into code.
+
+    `versioned`: the rule compares two states of a repository, so the healthy state is committed first.
+    """
+
+    rule: str
+    versioned: bool
+
+    def sites(self, package: Package) -> Iterator[Site]:
+        """Every place in a package where the defect can be put and surely is one."""
+        ...

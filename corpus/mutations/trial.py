@@ -1,0 +1,113 @@
+"""shardlint on a copy of a package, healthy and with a defect in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from corpus.mutations.package import Package
+from corpus.mutations.site import Injection, Place
+from shardlint.engine import run
+from shardlint.finding import Finding
+from shardlint.request import Outcome, Request
+from shardlint.selection import Choice
+from shardlint.session import open_session
+
+_GIT = ("git", "-c", "user.name=corpus", "-c", "user.email=corpus@localhost", "-c", "core.hooksPath=/dev/null")
+_LEFT_OUT = shutil.ignore_patterns(".git", "node_modules", "site-packages", "__pycache__")
+_LONG_AGO = 1_600_000_000
+_LARGEST = 10_000_000
+
+
+class Trial:
+    """A copy of a package with a cache of its own: after the first run only what a defect touches is read again.
+
+    `versioned`: the copy is a git repository with the healthy state committed. `packages`: a folder of installed
+    packages that the project is taken to use.
+    """
+
+    def __init__(self, package: Package, scratch: Path, *, versioned: bool, packages: Path | None = None) -> None:
+        self.package = package
+        self.versioned = versioned
+        self.root = scratch / package.name
+        self._environ = {"SHARDLINT_CACHE_DIR": str(scratch / "cache"), "PATH": os.environ["PATH"]}
+        if packages is not None:
+            self._environ["VIRTUAL_ENV"] = str(packages)
+        self._healthy: dict[str, Outcome] = {}
+        shutil.copytree(package.root, self.root, ignore=_ignored, symlinks=True)
+        for path in self.root.rglob("*"):
+            if path.is_file() and not path.is_symlink():
+                os.utime(path, (_LONG_AGO, _LONG_AGO))
+        if versioned:
+            for command in (("init", "--quiet"), ("add", "--all", "--force"), ("commit", "--quiet", "--message=healthy")):
+                subprocess.run([*_GIT, *command], cwd=self.root, check=True, env=self._environ, capture_output=True)
+
+    def healthy(self, rule: str, path: str, first: int, last: int) -> bool:
+        """Whether a rule has nothing to say of some lines as they are."""
+        if rule not in self._healthy:
+            self._healthy[rule] = self._run(rule)
+        place = Place(path, first, last)
+        return not any(_lies_in(finding, (place,)) for finding in self._healthy[rule].findings)
+
+    def judge(self, rule: str, injection: Injection) -> tuple[bool, str]:
+        """Whether a rule reports the defect where it is, at the default confidence; if not, what the run says of it."""
+        before = {path: self._read(path) for path in injection.files}
+        try:
+            for path, text in injection.files.items():
+                self._write(path, text)
+            outcome = self._run(rule)
+        finally:
+            for path, text in before.items():
+                self._write(path, text)
+                if text is not None:
+                    os.utime(self.root / path, (_LONG_AGO, _LONG_AGO))
+        if outcome.crashes:
+            raise RuntimeError(f"{rule} crashed on {outcome.crashes[0].path}: {outcome.crashes[0].detail}")
+        found = [finding for finding in outcome.findings if _lies_in(finding, injection.places)]
+        shown = [finding for finding in found if finding.confidence >= 0.5]
+        if found and not shown:
+            return False, f"reported with confidence {found[0].confidence:.2f}, below what is shown by default"
+        return bool(shown), "" if shown else self._not_judged(rule, outcome, injection.places)
+
+    def _run(self, rule: str) -> Outcome:
+        session = open_session(str(self.root), self._environ)
+        base = "HEAD" if self.versioned else None
+        return run(session, Request(choice=Choice((rule,)), environ=self._environ, jobs=1, base=base))
+
+    def _not_judged(self, rule: str, outcome: Outcome, places: Iterable[Place]) -> str:
+        """What the run says it could not judge there and nowhere before."""
+        before = {(path, function, reason) for path, function, _, reason in self._healthy[rule].not_judged}
+        for path, function, line, reason in outcome.not_judged:
+            there = any(place.path == path and place.first <= line <= place.last for place in places)
+            if there and (path, function, reason) not in before:
+                return f"not judged: {reason}"
+        return ""
+
+    def _read(self, path: str) -> str | None:
+        try:
+            return (self.root / path).read_bytes().decode("utf-8")
+        except FileNotFoundError:
+            return None
+
+    def _write(self, path: str, text: str | None) -> None:
+        if text is None:
+            (self.root / path).unlink()
+        else:
+            (self.root / path).write_bytes(text.encode("utf-8"))
+
+
+def _ignored(folder: str, names: list[str]) -> set[str]:
+    """What is not copied: what shardlint never reads, and data that is too large to be code."""
+    large = {name for name in names if _size(os.path.join(folder, name)) > _LARGEST}
+    return large | _LEFT_OUT(folder, names)
+
+
+def _size(path: str) -> int:
+    return os.path.getsize(path) if os.path.isfile(path) else 0
+
+
+def _lies_in(finding: Finding, places: Iterable[Place]) -> bool:
+    return any(finding.path == place.path and place.first <= finding.span.line <= place.last for place in places)
