@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from corpus.mutations.package import Package
+from corpus.mutations.python_file import PythonFile
 
 
 class Place(NamedTuple):
@@ -40,6 +42,13 @@ class Site:
     def order(self) -> bytes:
         """Sites are drawn in this order: at random, and the same in every run."""
         return hashlib.sha256(f"{self.package}\0{self.path}\0{self.line}".encode()).digest()
+
+
+def in_place(file: PythonFile, text: str, *nodes: ast.stmt | ast.expr) -> Injection:
+    """A new text of a file, whose finding must lie on some nodes; lines that the text lost were above all of them."""
+    moved = text.count("\n") - file.text.count("\n")
+    places = [Place(file.path, node.lineno + moved, (node.end_lineno or node.lineno) + moved) for node in nodes]
+    return Injection({file.path: text}, tuple(places))
 
 
 class Mutator(Protocol):
