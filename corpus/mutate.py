@@ -1,10 +1,10 @@
 """Recall by mutation: `make mutate` puts each rule's defect into healthy code and counts what shardlint catches.
 
-    python -m corpus.mutate --sources FOLDER [--sources FOLDER] [--rule NAME] [--most N]
+    python -m corpus.mutate [--clones FOLDER] [--rule NAME] [--most N]
 
-A folder of sources holds one folder a package. Each mutator (`corpus/mutations/`) says which places it takes; of all
-places a rule has, up to N are drawn, package by package in turn, within a package in the order of a hash of package, path
-and line, so that every run draws the same. The defect is put into a copy of the package, one at a time, and counts as
+Each mutator (`corpus/mutations/`) says which places it takes; of all places a rule has, up to N are drawn, package by
+package in turn, within a package in the order of a hash of package, path and line, so that every run draws the same. The
+defect is put into a copy of the package, one at a time, and counts as
 caught only when the rule reports it in the changed lines, where it had nothing to say before, and is shown by default.
 """
 
@@ -17,13 +17,14 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from corpus.mutations import recall
-from corpus.mutations.families import mutators
-from corpus.mutations.package import Package
-from corpus.mutations.recall import Trace
-from corpus.mutations.rewrite import SiteNotFound
-from corpus.mutations.site import Injection, Mutator, Site
-from corpus.mutations.trial import Trial
+from .mutations import recall
+from .mutations.families import mutators
+from .mutations.package import Package
+from .mutations.recall import Trace
+from .mutations.rewrite import SiteNotFound
+from .mutations.site import Injection, Mutator, Site
+from .mutations.trial import Trial
+from .sources import FOLDER, CorpusError, packages, tree
 
 MOST = 30
 
@@ -98,33 +99,53 @@ def explained(traces: Iterable[Trace], earlier: Iterable[Trace]) -> Iterator[Tra
         yield Trace(trace.rule, trace.package, trace.path, trace.line, trace.changed, trace.caught, reason)
 
 
-def packages_in(folders: Sequence[Path]) -> list[Package]:
-    """The packages of all folders; of two with the same name the first."""
-    found: dict[str, Package] = {}
-    for folder in folders:
-        for root in sorted(path for path in folder.iterdir() if path.is_dir()):
-            found.setdefault(root.name.lower().replace("-", "_"), Package(root.name, root))
-    return list(found.values())
+def pinned(folder: Path, clones: Path | None) -> Iterator[Package]:
+    """What `packages.toml` pins, unpacked where it is not there yet.
+
+    Raises:
+        NotAvailable: a pin cannot be had on this machine: a recall over less would be another figure.
+    """
+    for pin in packages():
+        yield Package(pin.slug, tree(pin, folder, clones), of=pin.distribution)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sources", type=Path, action="append", required=True, help="a folder with one folder a package")
-    parser.add_argument("--rule", action="append", help="only this rule (may be given several times)")
-    parser.add_argument("--most", type=int, default=MOST, help="defects a rule at most (default %(default)s)")
-    options = parser.parse_args(arguments)
-    chosen = [one for one in mutators() if options.rule is None or one.rule in options.rule]
-    earlier = recall.read()
-    kept = [trace for trace in earlier if trace.rule not in {one.rule for one in chosen}]
-    fresh: list[Trace] = []
-    with tempfile.TemporaryDirectory(prefix="shardlint-mutate-") as scratch:
-        bench = Bench(packages_in(options.sources), Path(scratch))
-        for mutator in chosen:
-            found = list(explained(bench.traces(mutator, options.most), earlier))
-            fresh += found
-            print(recall.section(found).splitlines()[2] if found else f"| {mutator.rule} | no site |", flush=True)
-    recall.write([*kept, *fresh])
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where downloads and trees lie (default: .corpus)")
+    parser.add_argument("--clones", type=Path, help="a folder with local clones of the repositories")
+    parser.add_argument("--sources", type=Path, help="take each folder in this folder instead of what is pinned")
+    parser.add_argument("--rule", action="append", help="only this rule; may be repeated")
+    parser.add_argument("--most", type=int, default=MOST, help="defects a rule at most (default: %(default)s)")
+    asked = parser.parse_args(arguments)
+    try:
+        found = folders_in(asked.sources) if asked.sources else list(pinned(asked.folder, asked.clones))
+    except CorpusError as error:
+        print(f"mutate: {error}", file=sys.stderr)
+        return 2
+    measured = measure(found, [one for one in mutators() if asked.rule is None or one.rule in asked.rule], asked.most)
+    if not asked.sources:
+        recall.write(measured)
     return 0
+
+
+def measure(found: Sequence[Package], chosen: Sequence[Mutator], most: int) -> list[Trace]:
+    """Run mutators and print a row for each; the traces of all others stay as they are in the record."""
+    earlier = recall.read()
+    rules = {one.rule for one in chosen}
+    traces = [trace for trace in earlier if trace.rule not in rules]
+    with tempfile.TemporaryDirectory(prefix="shardlint-mutate-") as scratch:
+        bench = Bench(found, Path(scratch))
+        for mutator in chosen:
+            fresh = list(explained(bench.traces(mutator, most), earlier))
+            traces += fresh
+            row = recall.section(fresh).splitlines()[2] if fresh else f"| {mutator.rule} | no site |"
+            print(row, flush=True)
+    return traces
+
+
+def folders_in(folder: Path) -> list[Package]:
+    """A package for each folder in a folder."""
+    return [Package(root.name, root) for root in sorted(folder.iterdir()) if root.is_dir()]
 
 
 if __name__ == "__main__":

@@ -6,10 +6,10 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
-from corpus.mutations.package import Package
-from corpus.mutations.python_file import Function, PythonFile, argument
-from corpus.mutations.rewrite import guarded, put_before
-from corpus.mutations.site import Injection, Place, Site
+from .package import Package
+from .python_file import Function, PythonFile, argument
+from .rewrite import guarded, put_before
+from .site import Injection, Place, Site
 
 _DISTRIBUTED = ("torch.distributed", "deepspeed.comm", "torch.distributed.distributed_c10d")
 _COLLECTIVES = (

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from corpus.mutations.package import Package
-from corpus.mutations.python_file import PythonFile
-from corpus.mutations.rewrite import replaced
-from corpus.mutations.site import Injection, Site, in_place
+from .package import Package
+from .python_file import PythonFile
+from .rewrite import replaced
+from .site import Injection, Site, in_place
 
 _ONE_NODE = re.compile(r"\bspawn\(|start_processes\(|notebook_launcher")
 _DDP = "torch.nn.parallel.DistributedDataParallel"

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from corpus.mutations.package import Package
-from corpus.mutations.python_file import PythonFile, argument, opaque
-from corpus.mutations.rewrite import without
-from corpus.mutations.site import Injection, Place, Site
+from .package import Package
+from .python_file import PythonFile, argument, opaque
+from .rewrite import without
+from .site import Injection, Place, Site
 
 _SAMPLERS = frozenset(
     (

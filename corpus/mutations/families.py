@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from corpus.mutations.collectives import rank_guards
-from corpus.mutations.devices import GlobalRankDevice
-from corpus.mutations.epochs import EpochNotSet
-from corpus.mutations.group_roots import SubgroupRoot
-from corpus.mutations.load_templates import EmptyTemplate
-from corpus.mutations.optimizers import ClipScaled, OptimizerFirst
-from corpus.mutations.pickles import UnsafeLoad
-from corpus.mutations.site import Mutator
+from .collectives import rank_guards
+from .devices import GlobalRankDevice
+from .epochs import EpochNotSet
+from .group_roots import SubgroupRoot
+from .load_templates import EmptyTemplate
+from .optimizers import ClipScaled, OptimizerFirst
+from .pickles import UnsafeLoad
+from .generated_files import GeneratedEdit, GeneratedOrphan, GeneratedStale
+from .patch_targets import DeadTarget
+from .registrations import RegistrationLost
+from .renames import KeyRename, StalePattern
+from .site import Mutator
+from .yaml_floats import FloatWithoutDot
 
 
 def mutators() -> list[Mutator]:
@@ -17,10 +22,18 @@ def mutators() -> list[Mutator]:
     found: list[Mutator] = [
         *rank_guards(),
         ClipScaled(),
+        DeadTarget(),
         EmptyTemplate(),
         EpochNotSet(),
+        FloatWithoutDot(),
+        GeneratedEdit(),
+        GeneratedOrphan(),
+        GeneratedStale(),
         GlobalRankDevice(),
+        KeyRename(),
         OptimizerFirst(),
+        RegistrationLost(),
+        StalePattern(),
         SubgroupRoot(),
         UnsafeLoad(),
     ]

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 from functools import partial
 
-from corpus.mutations.package import Package
-from corpus.mutations.python_file import Function, PythonFile, argument, opaque
-from corpus.mutations.rewrite import replaced
-from corpus.mutations.site import Injection, Place, Site
+from .package import Package
+from .python_file import Function, PythonFile, argument, opaque
+from .rewrite import replaced
+from .site import Injection, Place, Site
 
 _DCP = "torch.distributed.checkpoint"
 _LOADS = frozenset((f"{_DCP}.load", f"{_DCP}.state_dict_loader.load", f"{_DCP}.load_state_dict"))

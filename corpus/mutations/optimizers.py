@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from corpus.mutations.package import Package
-from corpus.mutations.python_file import PythonFile, argument
-from corpus.mutations.rewrite import moved_before, without
-from corpus.mutations.site import Injection, Place, Site, in_place
+from .package import Package
+from .python_file import PythonFile, argument
+from .rewrite import moved_before, without
+from .site import Injection, Place, Site, in_place
 
 _FSDP1 = re.compile(r"torch\.distributed\.fsdp\.(\w+\.)?FullyShardedDataParallel")
 _SHARDS = re.compile(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from corpus.mutations.python_file import PythonFile
+from .python_file import PythonFile
 
 _TESTS = re.compile(r"(^|/)(tests?|testing|unit_tests|test_\w+|tests_\w+)(/|$)|(^|/)(test_|conftest)[^/]*$|_test\.py$")
 _NEVER = frozenset((".git", "node_modules", "site-packages", "__pycache__", "build", "dist", ".venv", "venv"))
@@ -18,12 +18,16 @@ _LARGEST = 400_000
 class Package:
     """One folder of sources.
 
+    `of`: the package that it is a repository of, where that is looked at too; then only its documents are taken, since
+    its code is that of the package.
+
     Files of tests are left out: they set up what a job never would (ranks that skip a call on purpose, a checkpoint
     that the test wrote), so that a change in them is not surely a defect.
     """
 
-    def __init__(self, name: str, root: Path) -> None:
+    def __init__(self, name: str, root: Path, of: str = "") -> None:
         self.name = name
+        self.of = of
         self.root = root
         self._texts: dict[str, str | None] = {}
         self._parsed: dict[str, PythonFile | None] = {}
@@ -60,7 +64,7 @@ class Package:
     def python(self, pattern: str) -> Iterator[PythonFile]:
         """The Python files in whose text a regular expression is found, parsed, in the order of their paths."""
         wanted = re.compile(pattern)
-        for path in self.ending(".py"):
+        for path in self.ending(".py") if not self.of else ():
             text = self.text(path)
             if text is not None and wanted.search(text):
                 file = self.file(path)

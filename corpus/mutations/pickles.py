@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator
 from functools import partial
 
-from corpus.mutations.package import Package
-from corpus.mutations.python_file import PythonFile, argument, opaque
-from corpus.mutations.rewrite import with_argument
-from corpus.mutations.site import Injection, Site, in_place
+from .package import Package
+from .python_file import PythonFile, argument, opaque
+from .rewrite import with_argument
+from .site import Injection, Site, in_place
 
 
 class UnsafeLoad:

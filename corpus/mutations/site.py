@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from corpus.mutations.package import Package
-from corpus.mutations.python_file import PythonFile
+from .package import Package
+from .python_file import PythonFile
 
 
 class Place(NamedTuple):

@@ -8,8 +8,8 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from corpus.mutations.package import Package
-from corpus.mutations.site import Injection, Place
+from .package import Package
+from .site import Injection, Place
 from shardlint.engine import run
 from shardlint.finding import Finding
 from shardlint.request import Outcome, Request
