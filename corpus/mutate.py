@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 import ast
+import heapq
+import itertools
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,7 +25,7 @@ from .mutations.package import Package
 from .mutations.recall import Trace
 from .mutations.rewrite import SiteNotFound
 from .mutations.site import Injection, Mutator, Site
-from .mutations.trial import Trial
+from .mutations.trial import Trial, environment
 from .sources import FOLDER, CorpusError, packages, tree
 
 MOST = 30
@@ -35,6 +37,7 @@ class Bench:
     def __init__(self, packages: Sequence[Package], scratch: Path) -> None:
         self.packages = {package.name: package for package in packages}
         self._scratch = scratch
+        self._installed = environment(packages, scratch / "environment")
         self._trials: dict[tuple[str, bool], Trial] = {}
 
     def trial(self, package: str, versioned: bool) -> Trial:
@@ -42,26 +45,33 @@ class Bench:
         key = package, versioned
         if key not in self._trials:
             folder = self._scratch / ("versioned" if versioned else "plain")
-            self._trials[key] = Trial(self.packages[package], folder, versioned=versioned)
+            chosen = self.packages[package]
+            self._trials[key] = Trial(chosen, folder, versioned=versioned, installed=self._installed)
         return self._trials[key]
 
     def traces(self, mutator: Mutator, most: int) -> Iterator[Trace]:
         """What became of up to `most` defects of one rule."""
         left = most
-        for site in drawn(site for package in self.packages.values() for site in mutator.sites(package)):
+        # No more than that are drawn from one package, and each holds the tree of its file.
+        few = (heapq.nsmallest(most, mutator.sites(one), key=_order) for one in self.packages.values())
+        for site in drawn(itertools.chain.from_iterable(few)):
             if left == 0:
                 return
             trial = self.trial(site.package, mutator.versioned)
-            if not trial.healthy(mutator.rule, site.path, site.line, site.line):
-                continue
             try:
                 injection = site.inject()
             except SiteNotFound:
+                continue
+            if not trial.healthy(mutator.rule, injection.places):
                 continue
             check_syntax(site, injection)
             caught, reason = trial.judge(mutator.rule, injection)
             left -= 1
             yield Trace(mutator.rule, site.package, site.path, site.line, site.what, caught, reason)
+
+
+def _order(site: Site) -> bytes:
+    return site.order
 
 
 def drawn(sites: Iterable[Site]) -> Iterator[Site]:
@@ -70,7 +80,7 @@ def drawn(sites: Iterable[Site]) -> Iterator[Site]:
     Of copies of the same code, in whatever packages, only the first is taken.
     """
     waiting: dict[str, list[Site]] = {}
-    for site in sorted(sites, key=lambda site: site.order):
+    for site in sorted(sites, key=_order):
         waiting.setdefault(site.package, []).append(site)
     seen: set[str] = set()
     while waiting:
@@ -114,6 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where downloads and trees lie (default: .corpus)")
     parser.add_argument("--clones", type=Path, help="a folder with local clones of the repositories")
     parser.add_argument("--sources", type=Path, help="take each folder in this folder instead of what is pinned")
+    parser.add_argument("--record", type=Path, default=recall.RECORD, help="the file to write (default: recall.jsonl)")
     parser.add_argument("--rule", action="append", help="only this rule; may be repeated")
     parser.add_argument("--most", type=int, default=MOST, help="defects a rule at most (default: %(default)s)")
     asked = parser.parse_args(arguments)
@@ -122,15 +133,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CorpusError as error:
         print(f"mutate: {error}", file=sys.stderr)
         return 2
-    measured = measure(found, [one for one in mutators() if asked.rule is None or one.rule in asked.rule], asked.most)
-    if not asked.sources:
-        recall.write(measured)
+    chosen = [one for one in mutators() if asked.rule is None or one.rule in asked.rule]
+    recall.write(measure(found, chosen, asked.most, recall.read(asked.record)), asked.record)
     return 0
 
 
-def measure(found: Sequence[Package], chosen: Sequence[Mutator], most: int) -> list[Trace]:
-    """Run mutators and print a row for each; the traces of all others stay as they are in the record."""
-    earlier = recall.read()
+def measure(found: Sequence[Package], chosen: Sequence[Mutator], most: int, earlier: Sequence[Trace]) -> list[Trace]:
+    """Run mutators and print a row for each; the traces of all others stay as they were."""
     rules = {one.rule for one in chosen}
     traces = [trace for trace in earlier if trace.rule not in rules]
     with tempfile.TemporaryDirectory(prefix="shardlint-mutate-") as scratch:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from .collators import ColumnsRemoved, MediaDropped, PlaceholdersCut
 from .collectives import rank_guards
 from .devices import GlobalRankDevice
 from .epochs import EpochNotSet
 from .group_roots import SubgroupRoot
 from .load_templates import EmptyTemplate
+from .modality_configs import WrongTemplate
 from .optimizers import ClipScaled, OptimizerFirst
 from .pickles import UnsafeLoad
 from .generated_files import GeneratedEdit, GeneratedOrphan, GeneratedStale
+from .pad_masks import PadIsEos
 from .patch_targets import DeadTarget
 from .registrations import RegistrationLost
 from .renames import KeyRename, StalePattern
@@ -22,6 +25,7 @@ def mutators() -> list[Mutator]:
     found: list[Mutator] = [
         *rank_guards(),
         ClipScaled(),
+        ColumnsRemoved(),
         DeadTarget(),
         EmptyTemplate(),
         EpochNotSet(),
@@ -31,10 +35,14 @@ def mutators() -> list[Mutator]:
         GeneratedStale(),
         GlobalRankDevice(),
         KeyRename(),
+        MediaDropped(),
         OptimizerFirst(),
+        PadIsEos(),
+        PlaceholdersCut(),
         RegistrationLost(),
         StalePattern(),
         SubgroupRoot(),
         UnsafeLoad(),
+        WrongTemplate(),
     ]
     return sorted(found, key=lambda mutator: mutator.rule)

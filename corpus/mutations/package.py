@@ -29,8 +29,8 @@ class Package:
         self.name = name
         self.of = of
         self.root = root
-        self._texts: dict[str, str | None] = {}
         self._parsed: dict[str, PythonFile | None] = {}
+        self._held: dict[tuple[str, ...], bool] = {}
 
     @cached_property
     def paths(self) -> tuple[str, ...]:
@@ -47,6 +47,14 @@ class Package:
                     found.append(entry.relative_to(self.root).as_posix())
         return tuple(sorted(found))
 
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """Every word that its Python files spell."""
+        found: set[str] = set()
+        for path in self.ending(".py"):
+            found.update(re.findall(r"\w+", self.text(path) or ""))
+        return frozenset(found)
+
     def ending(self, *endings: str) -> list[str]:
         """The paths of files with one of some endings that are no tests and not too large."""
         named = [path for path in self.paths if path.endswith(endings) and not _TESTS.search(path)]
@@ -54,25 +62,28 @@ class Package:
 
     def text(self, path: str) -> str | None:
         """The text of a file; None if it is none in UTF-8, or is not there."""
-        if path not in self._texts:
-            try:
-                self._texts[path] = (self.root / path).read_bytes().decode("utf-8")
-            except (OSError, UnicodeDecodeError):
-                self._texts[path] = None
-        return self._texts[path]
+        try:
+            return (self.root / path).read_bytes().decode("utf-8")
+        except (OSError, UnicodeDecodeError):
+            return None
 
     def python(self, pattern: str) -> Iterator[PythonFile]:
-        """The Python files in whose text a regular expression is found, parsed, in the order of their paths."""
+        """The Python files in whose text a regular expression is found, parsed, in the order of their paths.
+
+        They are not kept: the trees of all packages together would fill the memory.
+        """
         wanted = re.compile(pattern)
         for path in self.ending(".py") if not self.of else ():
             text = self.text(path)
-            if text is not None and wanted.search(text):
-                file = self.file(path)
-                if file is not None:
-                    yield file
+            file = PythonFile.parsed(path, text) if text is not None and wanted.search(text) else None
+            if file is not None:
+                yield file
 
     def file(self, path: str) -> PythonFile | None:
-        """One parsed Python file; None if it is not there or no Python."""
+        """One parsed Python file, kept until another folder is asked for; None if it is not there or no Python."""
+        folder = path.rpartition("/")[0]
+        if any(kept.rpartition("/")[0] != folder for kept in self._parsed):
+            self._parsed.clear()
         if path not in self._parsed:
             text = self.text(path)
             self._parsed[path] = PythonFile.parsed(path, text) if text is not None else None
@@ -80,5 +91,8 @@ class Package:
 
     def holds(self, pattern: str, *endings: str) -> bool:
         """Whether a regular expression is found in any file with one of some endings."""
-        wanted = re.compile(pattern)
-        return any(wanted.search(self.text(path) or "") for path in self.ending(*endings))
+        key = pattern, *endings
+        if key not in self._held:
+            wanted = re.compile(pattern)
+            self._held[key] = any(wanted.search(self.text(path) or "") for path in self.ending(*endings))
+        return self._held[key]

@@ -11,7 +11,7 @@ from .package import Package
 from .python_file import PythonFile
 from .site import Injection, Place, Site
 
-_PACKAGES = ("transformers", "accelerate", "peft", "trl", "deepspeed", "megatron", "diffusers", "torch")
+_PACKAGES = ("transformers", "accelerate", "peft", "trl", "deepspeed", "megatron", "diffusers")
 
 
 class DeadTarget:
@@ -26,7 +26,7 @@ class DeadTarget:
     versioned = False
 
     def sites(self, package: Package) -> Iterator[Site]:
-        for file in package.python(rf"\b({'|'.join(_PACKAGES)})\b"):
+        for file in package.python(rf"(?m)^\s*(import|from) ({'|'.join(_PACKAGES)})\b"):
             for node in ast.walk(file.tree):
                 target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
                 if not isinstance(node, ast.Assign) or not isinstance(target, ast.Attribute) or not file.alone(node):
@@ -35,10 +35,10 @@ class DeadTarget:
                 first = ast.unparse(target.value).partition(".")[0]
                 if owner.partition(".")[0] not in _PACKAGES or first not in file.imports or "." not in owner:
                     continue
-                if owner.startswith("torch.") or _careful(file, node) or owner.partition(".")[0] == package.name:
+                if _careful(file, node) or owner.partition(".")[0] in package.root.name:
                     continue
                 new = target.attr[1:] if target.attr.startswith("_") else f"_{target.attr}"
-                if target.attr.startswith("__") or package.holds(rf"\b{new}\b", ".py"):
+                if target.attr.startswith("__") or new in package.words:
                     continue
                 what = f"`{file.source(target)}` is `.{new}`"
                 inject = partial(_renamed, file, target, new)

@@ -18,39 +18,54 @@ from shardlint.session import open_session
 
 _GIT = ("git", "-c", "user.name=corpus", "-c", "user.email=corpus@localhost", "-c", "core.hooksPath=/dev/null")
 _LEFT_OUT = shutil.ignore_patterns(".git", "node_modules", "site-packages", "__pycache__")
+_INSTALLED = ("transformers", "accelerate", "peft", "trl", "deepspeed", "megatron", "diffusers", "lightning")
 _LONG_AGO = 1_600_000_000
 _LARGEST = 10_000_000
+
+
+def environment(packages: Iterable[Package], folder: Path) -> Path:
+    """An environment in which the libraries among some packages are installed, by links to their sources.
+
+    Projects are judged against it, as on a machine where they train.
+    """
+    site = folder / "lib" / "python3" / "site-packages"
+    site.mkdir(parents=True)
+    for package in packages:
+        for name in _INSTALLED:
+            for source in (package.root / name, package.root / "src" / name):
+                if not package.of and source.is_dir() and package.name.startswith(name) and not (site / name).exists():
+                    (site / name).symlink_to(source, target_is_directory=True)
+    return folder
 
 
 class Trial:
     """A copy of a package with a cache of its own: after the first run only what a defect touches is read again.
 
-    `versioned`: the copy is a git repository with the healthy state committed. `packages`: a folder of installed
-    packages that the project is taken to use.
+    `versioned`: the copy is a git repository with the healthy state committed. `installed`: the environment that the
+    project is taken to use.
     """
 
-    def __init__(self, package: Package, scratch: Path, *, versioned: bool, packages: Path | None = None) -> None:
+    def __init__(self, package: Package, scratch: Path, *, versioned: bool, installed: Path) -> None:
         self.package = package
         self.versioned = versioned
         self.root = scratch / package.name
-        self._environ = {"SHARDLINT_CACHE_DIR": str(scratch / "cache"), "PATH": os.environ["PATH"]}
-        if packages is not None:
-            self._environ["VIRTUAL_ENV"] = str(packages)
+        cache = str(scratch / "cache")
+        self._environ = {"SHARDLINT_CACHE_DIR": cache, "PATH": os.environ["PATH"], "VIRTUAL_ENV": str(installed)}
         self._healthy: dict[str, Outcome] = {}
         shutil.copytree(package.root, self.root, ignore=_ignored, symlinks=True)
         for path in self.root.rglob("*"):
             if path.is_file() and not path.is_symlink():
                 os.utime(path, (_LONG_AGO, _LONG_AGO))
         if versioned:
-            for command in (("init", "--quiet"), ("add", "--all", "--force"), ("commit", "--quiet", "--message=healthy")):
-                subprocess.run([*_GIT, *command], cwd=self.root, check=True, env=self._environ, capture_output=True)
+            for command in ("init --quiet", "add --all --force", "commit --quiet --message=healthy"):
+                git = [*_GIT, *command.split()]
+                subprocess.run(git, cwd=self.root, check=True, env=self._environ, capture_output=True)
 
-    def healthy(self, rule: str, path: str, first: int, last: int) -> bool:
-        """Whether a rule has nothing to say of some lines as they are."""
+    def healthy(self, rule: str, places: Iterable[Place]) -> bool:
+        """Whether a rule has nothing to say of some places as they are."""
         if rule not in self._healthy:
             self._healthy[rule] = self._run(rule)
-        place = Place(path, first, last)
-        return not any(_lies_in(finding, (place,)) for finding in self._healthy[rule].findings)
+        return not any(_lies_in(finding, places) for finding in self._healthy[rule].findings)
 
     def judge(self, rule: str, injection: Injection) -> tuple[bool, str]:
         """Whether a rule reports the defect where it is, at the default confidence; if not, what the run says of it."""
