@@ -26,9 +26,10 @@ from .mutations.recall import Trace
 from .mutations.rewrite import SiteNotFound
 from .mutations.site import Injection, Mutator, Site
 from .mutations.trial import Trial, environment
-from .sources import FOLDER, CorpusError, packages, tree
+from .sources import FOLDER, HERE, CorpusError, packages, tree
 
-MOST = 30
+MOST = 24
+FURTHER = HERE / "healthy.toml"
 
 
 class Bench:
@@ -62,10 +63,10 @@ class Bench:
                 injection = site.inject()
             except SiteNotFound:
                 continue
-            if not trial.healthy(mutator.rule, injection.places):
+            if not trial.healthy(mutator, injection.places):
                 continue
             check_syntax(site, injection)
-            caught, reason = trial.judge(mutator.rule, injection)
+            caught, reason = trial.judge(mutator, injection)
             left -= 1
             yield Trace(mutator.rule, site.package, site.path, site.line, site.what, caught, reason)
 
@@ -110,12 +111,12 @@ def explained(traces: Iterable[Trace], earlier: Iterable[Trace]) -> Iterator[Tra
 
 
 def pinned(folder: Path, clones: Path | None) -> Iterator[Package]:
-    """What `packages.toml` pins, unpacked where it is not there yet.
+    """What `packages.toml` and `healthy.toml` pin, unpacked where it is not there yet.
 
     Raises:
         NotAvailable: a pin cannot be had on this machine: a recall over less would be another figure.
     """
-    for pin in packages():
+    for pin in (*packages(), *packages(FURTHER)):
         yield Package(pin.slug, tree(pin, folder, clones), of=pin.distribution)
 
 

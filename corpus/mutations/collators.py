@@ -12,8 +12,26 @@ from .python_file import PythonFile, argument, opaque
 from .rewrite import with_argument, without, without_argument
 from .site import Injection, Place, Site, in_place
 
-_RAW = frozenset("image images messages conversations text texts audio video videos question answer caption path".split())
-_MEDIA = frozenset("pixel_values pixel_values_videos input_features images image_grid_thw audio_values".split())
+_RAW = frozenset(
+    [
+        "image",
+        "images",
+        "messages",
+        "conversations",
+        "text",
+        "texts",
+        "audio",
+        "video",
+        "videos",
+        "question",
+        "answer",
+        "caption",
+        "path",
+    ]
+)
+_MEDIA = frozenset(
+    ["pixel_values", "pixel_values_videos", "input_features", "images", "image_grid_thw", "audio_values"]
+)
 _INFERENCE = re.compile(r"(?i)eval|infer|generat|demo|serve|predict|benchmark|pipeline")
 _WHOLE = 1_000_000
 
@@ -27,13 +45,18 @@ class ColumnsRemoved:
 
     rule = "collator-columns-removed"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(r"remove_unused_columns\s*=\s*False"):
             trainers = [call for call in file.calls() if argument(call, "data_collator") is not None]
             custom = [call for call in trainers if _reads_raw(file, argument(call, "data_collator"))]
             for call in file.calls():
-                if argument(call, "remove_unused_columns") is not None and custom and "Arguments" in file.source(call.func):
+                if (
+                    argument(call, "remove_unused_columns") is not None
+                    and custom
+                    and "Arguments" in file.source(call.func)
+                ):
                     what = f"`remove_unused_columns=False` is dropped from `{file.source(call.func)}`"
                     inject = partial(_without_flag, file, call, custom)
                     yield Site(package.name, file.path, call.lineno, what, file.copy(call), inject)
@@ -49,6 +72,7 @@ class PlaceholdersCut:
 
     rule = "collator-truncates-placeholders"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(r"apply_chat_template|<\|?image"):
@@ -78,6 +102,7 @@ class MediaDropped:
 
     rule = "collator-modality-mismatch"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(r"(?i)collat"):
@@ -91,9 +116,8 @@ class MediaDropped:
                 key = target.slice.value if isinstance(target.slice, ast.Constant) else None
                 if key not in _MEDIA or "collat" not in name.lower() or not file.alone(node):
                     continue
-                holders = [path for path in package.ending(".py") if name in (package.text(path) or "")]
                 what = f"`{file.source(node)[:80]}` is dropped from `{name}`"
-                inject = partial(_without_media, file, node, holders)
+                inject = partial(_without_media, package, file, node, name)
                 yield Site(package.name, file.path, node.lineno, what, file.copy(node), inject)
 
 
@@ -103,7 +127,9 @@ def _reads_raw(file: PythonFile, collator: ast.expr | None) -> bool:
     if not isinstance(name, ast.Name):
         return False
     made = [
-        node for node in ast.walk(file.tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name.id
+        node
+        for node in ast.walk(file.tree)
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name == name.id
     ]
     keys = {
         node.slice.value
@@ -129,6 +155,7 @@ def _cut(file: PythonFile, call: ast.Call) -> Injection:
     return in_place(file, with_argument(text, same, "max_length", "2048"), call)
 
 
-def _without_media(file: PythonFile, statement: ast.stmt, holders: list[str]) -> Injection:
+def _without_media(package: Package, file: PythonFile, statement: ast.stmt, name: str) -> Injection:
+    holders = [path for path in package.ending(".py") if name in (package.text(path) or "")]
     places = tuple(Place(path, 1, _WHOLE) for path in holders)
     return Injection({file.path: without(file.text, statement)}, places)

@@ -12,10 +12,24 @@ from .rewrite import guarded, put_before
 from .site import Injection, Place, Site
 
 _DISTRIBUTED = ("torch.distributed", "deepspeed.comm", "torch.distributed.distributed_c10d")
-_COLLECTIVES = (
-    "barrier monitored_barrier all_reduce broadcast broadcast_object_list reduce all_gather all_gather_into_tensor "
-    "all_gather_object gather gather_object scatter reduce_scatter reduce_scatter_tensor all_to_all all_to_all_single"
-).split()
+_COLLECTIVES = [
+    "barrier",
+    "monitored_barrier",
+    "all_reduce",
+    "broadcast",
+    "broadcast_object_list",
+    "reduce",
+    "all_gather",
+    "all_gather_into_tensor",
+    "all_gather_object",
+    "gather",
+    "gather_object",
+    "scatter",
+    "reduce_scatter",
+    "reduce_scatter_tensor",
+    "all_to_all",
+    "all_to_all_single",
+]
 _GROUPS = ("new_group", "new_subgroups", "init_device_mesh", "DeviceMesh")
 _DCP = "torch.distributed.checkpoint"
 _CHECKPOINTS = (
@@ -44,6 +58,7 @@ class RankGuard:
     """
 
     versioned = False
+    beside: tuple[str, ...] = ("new-group-in-rank-branch", "rank-guarded-checkpoint", "rank-guarded-collective")
 
     def __init__(self, rule: str, pattern: str, wanted: Callable[[PythonFile, ast.Call], bool]) -> None:
         self.rule = rule
@@ -51,7 +66,7 @@ class RankGuard:
         self._wanted = wanted
 
     def sites(self, package: Package) -> Iterator[Site]:
-        for file in package.python(self._pattern):
+        for file in package.python(self._pattern, r"torch\.distributed|from torch import distributed|deepspeed"):
             tests = _own_tests(file)
             for call in file.calls():
                 if not self._wanted(file, call):
@@ -73,7 +88,9 @@ def rank_guards() -> list[RankGuard]:
     return [
         RankGuard("rank-guarded-collective", rf"\b({'|'.join(_COLLECTIVES)})\(", _named(collectives)),
         RankGuard("new-group-in-rank-branch", rf"\b({'|'.join(_GROUPS)})\(", _named(groups)),
-        RankGuard("rank-guarded-checkpoint", r"distributed\.checkpoint|save_checkpoint\(|dist_checkpointing", _checkpoint),
+        RankGuard(
+            "rank-guarded-checkpoint", r"distributed\.checkpoint|save_checkpoint\(|dist_checkpointing", _checkpoint
+        ),
     ]
 
 
@@ -95,19 +112,21 @@ def _checkpoint(file: PythonFile, call: ast.Call) -> bool:
 
 
 def _speaks_of_ranks(file: PythonFile, function: Function, statement: ast.stmt) -> bool:
-    if _RANK_WORDS.search(function.name) or any(_RANK_WORDS.search(file.source(one)) for one in function.decorator_list):
+    if _RANK_WORDS.search(function.name) or any(
+        _RANK_WORDS.search(file.source(one)) for one in function.decorator_list
+    ):
         return True
     for outer in file.around(statement):
-        test = outer.test if isinstance(outer, (ast.If, ast.While)) else outer.iter if isinstance(outer, ast.For) else None
+        test = (
+            outer.test if isinstance(outer, (ast.If, ast.While)) else outer.iter if isinstance(outer, ast.For) else None
+        )
         if test is not None and _RANK_WORDS.search(file.source(test)):
             return True
         if outer is function:
             break
     earlier = [node for node in ast.walk(function) if isinstance(node, ast.If) and node.lineno < statement.lineno]
     exits = (ast.Return, ast.Raise, ast.Continue, ast.Break)
-    return any(
-        _RANK_WORDS.search(file.source(node.test)) and isinstance(node.body[-1], exits) for node in earlier
-    )
+    return any(_RANK_WORDS.search(file.source(node.test)) and isinstance(node.body[-1], exits) for node in earlier)
 
 
 def _site(

@@ -28,9 +28,10 @@ class GlobalRankDevice:
 
     rule = "global-rank-as-device"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
-        for file in package.python(r"(?i)local_rank"):
+        for file in package.python(r"(?i)local_rank", r"set_device\(|torch\.device\(|device_ids=|\.cuda\(|\.to\("):
             if _ONE_NODE.search(file.text):
                 continue
             for call in file.calls():

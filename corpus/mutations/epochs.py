@@ -31,6 +31,7 @@ class EpochNotSet:
 
     rule = "missing-set-epoch"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(r"\.set_epoch\("):

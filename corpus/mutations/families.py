@@ -6,14 +6,14 @@ from .collators import ColumnsRemoved, MediaDropped, PlaceholdersCut
 from .collectives import rank_guards
 from .devices import GlobalRankDevice
 from .epochs import EpochNotSet
+from .generated_files import GeneratedEdit, GeneratedOrphan, GeneratedStale
 from .group_roots import SubgroupRoot
 from .load_templates import EmptyTemplate
 from .modality_configs import WrongTemplate
 from .optimizers import ClipScaled, OptimizerFirst
-from .pickles import UnsafeLoad
-from .generated_files import GeneratedEdit, GeneratedOrphan, GeneratedStale
 from .pad_masks import PadIsEos
 from .patch_targets import DeadTarget
+from .pickles import UnsafeLoad
 from .registrations import RegistrationLost
 from .renames import KeyRename, StalePattern
 from .site import Mutator

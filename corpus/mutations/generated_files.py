@@ -24,6 +24,7 @@ class GeneratedEdit:
 
     rule = "generated-file-edited"
     versioned = True
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for source, output in _pairs(package):
@@ -41,6 +42,7 @@ class GeneratedStale:
 
     rule = "generated-file-stale"
     versioned = True
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for source, output in _pairs(package):
@@ -55,6 +57,7 @@ class GeneratedOrphan:
 
     rule = "generated-file-orphan"
     versioned = True
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         pairs = list(_pairs(package))

@@ -35,9 +35,10 @@ class SubgroupRoot:
 
     rule = "subgroup-src-local-rank"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
-        for file in package.python(rf"\b({'|'.join(_ROOTED)})\("):
+        for file in package.python(_GLOBAL_RANK.pattern, rf"\b({'|'.join(_ROOTED)})\(", "distributed"):
             for call in file.calls():
                 owner, _, name = file.dotted(call.func).rpartition(".")
                 if name not in _ROOTED or owner != "torch.distributed":
@@ -49,7 +50,9 @@ class SubgroupRoot:
                 if _GLOBAL_RANK.search(file.source(root)) and not _WHOLE_JOB.search(file.source(group)):
                     what = f"`{keyword}={file.source(root)}` of `{name}` is `{keyword}=0`"
                     inject = partial(_injected, file, root, call)
-                    yield Site(package.name, file.path, call.lineno, what, file.copy(file.function(call) or call), inject)
+                    yield Site(
+                        package.name, file.path, call.lineno, what, file.copy(file.function(call) or call), inject
+                    )
 
 
 def _injected(file: PythonFile, root: ast.expr, call: ast.Call) -> Injection:

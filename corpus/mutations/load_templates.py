@@ -25,6 +25,7 @@ class EmptyTemplate:
 
     rule = "dcp-load-empty-template"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(r"distributed\.checkpoint"):

@@ -10,7 +10,9 @@ from typing import NamedTuple
 from .package import Package
 from .site import Injection, Place, Site
 
-_MEDIA = re.compile(r"(?i)[-_]?VL\b|VL-|vision|llava|omni|audio|paligemma|pixtral|minicpm-[vo]|internvl|gemma-3-(4|12|27)b")
+_MEDIA = re.compile(
+    r"(?i)[-_]?VL\b|VL-|vision|llava|omni|audio|paligemma|pixtral|minicpm-[vo]|internvl|gemma-3-(4|12|27)b"
+)
 _TEXT = re.compile(
     r"(Meta-)?Llama-(2|3|3\.1)-\d+b?\b.*|Qwen(1\.5|2|2\.5|3)-\d+(\.\d+)?B\b.*|Mistral-7B.*|gemma-2-\d+b.*|SmolLM2-.*|NousResearch.*",
     re.IGNORECASE,
@@ -43,6 +45,7 @@ class WrongTemplate:
 
     rule = "config-modality-mismatch"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for path in package.ending(".yaml", ".yml"):

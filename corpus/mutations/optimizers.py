@@ -31,6 +31,7 @@ class OptimizerFirst:
 
     rule = "optimizer-before-shard"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(r"fully_shard|FullyShardedDataParallel|parallelize_module"):
@@ -58,6 +59,7 @@ class ClipScaled:
 
     rule = "clip-before-unscale"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(r"\.unscale_\("):
@@ -85,7 +87,11 @@ def _sharded(file: PythonFile, call: ast.Call) -> str:
         return ""
     statement = file.statement(call)
     bound = isinstance(statement, ast.Assign) and file.source(statement.targets[0])
-    return file.source(given) if isinstance(given, (ast.Name, ast.Attribute)) and bound in (False, file.source(given)) else ""
+    return (
+        file.source(given)
+        if isinstance(given, (ast.Name, ast.Attribute)) and bound in (False, file.source(given))
+        else ""
+    )
 
 
 def _built_from(file: PythonFile, statement: ast.stmt, model: str) -> bool:

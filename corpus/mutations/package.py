@@ -55,10 +55,14 @@ class Package:
             found.update(re.findall(r"\w+", self.text(path) or ""))
         return frozenset(found)
 
+    @cached_property
+    def _sizes(self) -> dict[str, int]:
+        """The paths that are no tests, with their sizes in bytes."""
+        return {path: (self.root / path).stat().st_size for path in self.paths if not _TESTS.search(path)}
+
     def ending(self, *endings: str) -> list[str]:
         """The paths of files with one of some endings that are no tests and not too large."""
-        named = [path for path in self.paths if path.endswith(endings) and not _TESTS.search(path)]
-        return [path for path in named if (self.root / path).stat().st_size <= _LARGEST]
+        return [path for path, size in self._sizes.items() if path.endswith(endings) and size <= _LARGEST]
 
     def text(self, path: str) -> str | None:
         """The text of a file; None if it is none in UTF-8, or is not there."""
@@ -67,17 +71,18 @@ class Package:
         except (OSError, UnicodeDecodeError):
             return None
 
-    def python(self, pattern: str) -> Iterator[PythonFile]:
-        """The Python files in whose text a regular expression is found, parsed, in the order of their paths.
+    def python(self, *patterns: str) -> Iterator[PythonFile]:
+        """The Python files in whose text some regular expressions are all found, parsed, in the order of their paths.
 
         They are not kept: the trees of all packages together would fill the memory.
         """
-        wanted = re.compile(pattern)
+        wanted = [re.compile(pattern) for pattern in patterns]
         for path in self.ending(".py") if not self.of else ():
             text = self.text(path)
-            file = PythonFile.parsed(path, text) if text is not None and wanted.search(text) else None
-            if file is not None:
-                yield file
+            if text is not None and all(one.search(text) for one in wanted):
+                file = PythonFile.parsed(path, text)
+                if file is not None:
+                    yield file
 
     def file(self, path: str) -> PythonFile | None:
         """One parsed Python file, kept until another folder is asked for; None if it is not there or no Python."""

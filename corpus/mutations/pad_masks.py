@@ -26,9 +26,10 @@ class PadIsEos:
 
     rule = "pad-is-eos-mask"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
-        for file in package.python(r"pad_token_id"):
+        for file in package.python(r"== [\w.]+\.pad_token_id"):
             if re.search(r"\.pad_token\s*=|pad_token_id\s*=[^=]", file.text):
                 continue
             for node in ast.walk(file.tree):

@@ -24,6 +24,7 @@ class DeadTarget:
 
     rule = "monkeypatch-dead-target"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(rf"(?m)^\s*(import|from) ({'|'.join(_PACKAGES)})\b"):

@@ -22,9 +22,10 @@ class UnsafeLoad:
 
     rule = "unsafe-checkpoint-load"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
-        for file in package.python(r"\bload\("):
+        for file in package.python(r"\btorch\b", r"\btorch\.load\(|import load\b"):
             for call in file.calls():
                 given, source = argument(call, "weights_only"), argument(call, "f", 0)
                 safe = given is None or (isinstance(given, ast.Constant) and given.value is True)

@@ -26,6 +26,7 @@ class RegistrationLost:
 
     rule = "registry-key-or-import"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(r"(?i)registry\.register\(|autoconfig\.register\("):
@@ -38,7 +39,11 @@ class RegistrationLost:
 
 def _key(package: Package, file: PythonFile, call: ast.Call) -> Iterator[Site]:
     key = argument(call, "model_type", 0)
-    if not isinstance(key, ast.Constant) or not isinstance(key.value, str) or "AutoConfig" not in file.source(call.func):
+    if (
+        not isinstance(key, ast.Constant)
+        or not isinstance(key.value, str)
+        or "AutoConfig" not in file.source(call.func)
+    ):
         return
     if not package.holds(rf"model_type(:\s*\w+)?\s*=\s*[\"']{re.escape(key.value)}[\"']", ".py"):
         return

@@ -36,6 +36,7 @@ class KeyRename:
 
     rule = "state-key-rename"
     versioned = True
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(r"import torch\.nn|from torch import nn|torch\.nn\b"):
@@ -62,9 +63,12 @@ class StalePattern:
 
     rule = "stale-parameter-pattern"
     versioned = True
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
-        for file in package.python(r"_plan\b|_tied_weights_keys|no_decay|target_modules|wiseParallel|Shard\(|_in_fp32_"):
+        for file in package.python(
+            r"_plan\b|_tied_weights_keys|no_decay|target_modules|wiseParallel|Shard\(|_in_fp32_"
+        ):
             folder = file.path.rpartition("/")[0]
             patterns = _patterns_of(file)
             if not patterns or _GENERATED.search(file.text[:2000]):

@@ -54,11 +54,13 @@ def in_place(file: PythonFile, text: str, *nodes: ast.stmt | ast.expr) -> Inject
 class Mutator(Protocol):
     """Puts the defect of one rule into code.
 
-    `versioned`: the rule compares two states of a repository, so the healthy state is committed first.
+    `versioned`: the rule compares two states of a repository, so the healthy state is committed first. `beside`: rules
+    that are on in the same runs, because they share the facts of the whole program.
     """
 
     rule: str
     versioned: bool
+    beside: tuple[str, ...]
 
     def sites(self, package: Package) -> Iterator[Site]:
         """Every place in a package where the defect can be put and surely is one."""

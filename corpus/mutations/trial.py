@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from .package import Package
-from .site import Injection, Place
 from shardlint.engine import run
 from shardlint.finding import Finding
 from shardlint.request import Outcome, Request
 from shardlint.selection import Choice
 from shardlint.session import open_session
 
+from .package import Package
+from .site import Injection, Mutator, Place
+
 _GIT = ("git", "-c", "user.name=corpus", "-c", "user.email=corpus@localhost", "-c", "core.hooksPath=/dev/null")
-_LEFT_OUT = shutil.ignore_patterns(".git", "node_modules", "site-packages", "__pycache__")
+_LEFT_OUT = shutil.ignore_patterns(".git", "node_modules", "site-packages", "__pycache__", "tests")
 _INSTALLED = ("transformers", "accelerate", "peft", "trl", "deepspeed", "megatron", "diffusers", "lightning")
+_SHOWN = 0.5
+"""The confidence from which a finding is shown when no setting says otherwise."""
+_NUMBERED = re.compile(r"line \d+")
 _LONG_AGO = 1_600_000_000
 _LARGEST = 10_000_000
 
@@ -51,7 +56,7 @@ class Trial:
         self.root = scratch / package.name
         cache = str(scratch / "cache")
         self._environ = {"SHARDLINT_CACHE_DIR": cache, "PATH": os.environ["PATH"], "VIRTUAL_ENV": str(installed)}
-        self._healthy: dict[str, Outcome] = {}
+        self._healthy: dict[tuple[str, ...], Outcome] = {}
         shutil.copytree(package.root, self.root, ignore=_ignored, symlinks=True)
         for path in self.root.rglob("*"):
             if path.is_file() and not path.is_symlink():
@@ -61,44 +66,50 @@ class Trial:
                 git = [*_GIT, *command.split()]
                 subprocess.run(git, cwd=self.root, check=True, env=self._environ, capture_output=True)
 
-    def healthy(self, rule: str, places: Iterable[Place]) -> bool:
-        """Whether a rule has nothing to say of some places as they are."""
-        if rule not in self._healthy:
-            self._healthy[rule] = self._run(rule)
-        return not any(_lies_in(finding, places) for finding in self._healthy[rule].findings)
+    def healthy(self, mutator: Mutator, places: Iterable[Place]) -> bool:
+        """Whether the rule of a mutator has nothing to say of some places as they are."""
+        return not any(_lies_in(finding, places) for finding in self._before(mutator).findings if _of(mutator, finding))
 
-    def judge(self, rule: str, injection: Injection) -> tuple[bool, str]:
+    def judge(self, mutator: Mutator, injection: Injection) -> tuple[bool, str]:
         """Whether a rule reports the defect where it is, at the default confidence; if not, what the run says of it."""
         before = {path: self._read(path) for path in injection.files}
         try:
             for path, text in injection.files.items():
                 self._write(path, text)
-            outcome = self._run(rule)
+            outcome = self._run(mutator)
         finally:
             for path, text in before.items():
                 self._write(path, text)
                 if text is not None:
                     os.utime(self.root / path, (_LONG_AGO, _LONG_AGO))
         if outcome.crashes:
-            raise RuntimeError(f"{rule} crashed on {outcome.crashes[0].path}: {outcome.crashes[0].detail}")
-        found = [finding for finding in outcome.findings if _lies_in(finding, injection.places)]
-        shown = [finding for finding in found if finding.confidence >= 0.5]
+            raise RuntimeError(f"{mutator.rule} crashed on {outcome.crashes[0].path}: {outcome.crashes[0].detail}")
+        own = [finding for finding in outcome.findings if _of(mutator, finding)]
+        found = [finding for finding in own if _lies_in(finding, injection.places)]
+        shown = [finding for finding in found if finding.confidence >= _SHOWN]
         if found and not shown:
             return False, f"reported with confidence {found[0].confidence:.2f}, below what is shown by default"
-        return bool(shown), "" if shown else self._not_judged(rule, outcome, injection.places)
+        return bool(shown), "" if shown else self._not_judged(mutator, outcome, injection.places)
 
-    def _run(self, rule: str) -> Outcome:
+    def _before(self, mutator: Mutator) -> Outcome:
+        """What the healthy package gives."""
+        rules = mutator.beside or (mutator.rule,)
+        if rules not in self._healthy:
+            self._healthy[rules] = self._run(mutator)
+        return self._healthy[rules]
+
+    def _run(self, mutator: Mutator) -> Outcome:
         session = open_session(str(self.root), self._environ)
-        base = "HEAD" if self.versioned else None
-        return run(session, Request(choice=Choice((rule,)), environ=self._environ, jobs=1, base=base))
+        choice, base = Choice(mutator.beside or (mutator.rule,)), "HEAD" if self.versioned else None
+        return run(session, Request(choice=choice, environ=self._environ, jobs=1, base=base))
 
-    def _not_judged(self, rule: str, outcome: Outcome, places: Iterable[Place]) -> str:
+    def _not_judged(self, mutator: Mutator, outcome: Outcome, places: Iterable[Place]) -> str:
         """What the run says it could not judge there and nowhere before."""
-        before = {(path, function, reason) for path, function, _, reason in self._healthy[rule].not_judged}
+        before = {(path, function, reason) for path, function, _, reason in self._before(mutator).not_judged}
         for path, function, line, reason in outcome.not_judged:
             there = any(place.path == path and place.first <= line <= place.last for place in places)
             if there and (path, function, reason) not in before:
-                return f"not judged: {reason}"
+                return f"not judged: {_NUMBERED.sub('a line', reason)}"
         return ""
 
     def _read(self, path: str) -> str | None:
@@ -115,13 +126,17 @@ class Trial:
 
 
 def _ignored(folder: str, names: list[str]) -> set[str]:
-    """What is not copied: what shardlint never reads, and data that is too large to be code."""
+    """What is not copied: what shardlint never reads, tests, and data that is too large to be code."""
     large = {name for name in names if _size(os.path.join(folder, name)) > _LARGEST}
     return large | _LEFT_OUT(folder, names)
 
 
 def _size(path: str) -> int:
     return os.path.getsize(path) if os.path.isfile(path) else 0
+
+
+def _of(mutator: Mutator, finding: Finding) -> bool:
+    return finding.rule == mutator.rule
 
 
 def _lies_in(finding: Finding, places: Iterable[Place]) -> bool:

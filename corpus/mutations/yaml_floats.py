@@ -9,9 +9,13 @@ from functools import partial
 from .package import Package
 from .site import Injection, Place, Site
 
-_FLOAT = re.compile(r"(?m)^(?P<head>\s*(?:- )?(?P<key>[A-Za-z_]\w*):\s+)(?P<number>-?\d+\.\d*[eE][-+]\d+)(?=\s*(?:#.*)?$)")
+_FLOAT = re.compile(
+    r"(?m)^(?P<head>\s*(?:- )?(?P<key>[A-Za-z_]\w*):\s+)(?P<number>-?\d+\.\d*[eE][-+]\d+)(?=\s*(?:#.*)?$)"
+)
 _SMALL = re.compile(r"(?m)^(?P<head>\s*(?:- )?(?P<key>[A-Za-z_]\w*):\s+)(?P<number>0\.0*[1-9]\d?)(?=\s*(?:#.*)?$)")
-_KEYS = re.compile(r"(?:.*_)?(?:lr|learning_rate|weight_decay|decay|eps|epsilon|beta\d?|momentum|max_grad_norm|dropout)")
+_KEYS = re.compile(
+    r"(?:.*_)?(?:lr|learning_rate|weight_decay|decay|eps|epsilon|beta\d?|momentum|max_grad_norm|dropout)"
+)
 _OTHER_READERS = r"(?m)^\s*(?:import|from)\s+(?:omegaconf|hydra|ruamel|jsonargparse|hyperpyyaml|pydantic|draccus)\b"
 _PYYAML = r"(?m)^\s*(?:import yaml|from yaml)\b"
 
@@ -25,6 +29,7 @@ class FloatWithoutDot:
 
     rule = "yaml-float-is-string"
     versioned = False
+    beside: tuple[str, ...] = ()
 
     def sites(self, package: Package) -> Iterator[Site]:
         documents = package.ending(".yaml", ".yml")
@@ -42,7 +47,9 @@ class FloatWithoutDot:
                 what = f"`{found['key']}: {found['number']}` is `{number}`"
                 after = text[: found.start("number")] + number + text[found.end("number") :]
                 inject = partial(Injection, {path: after}, (Place(path, line, line),))
-                yield Site(package.name, path, line, what, f"{path.rpartition('/')[2]} {text}"[:2000] + str(line), inject)
+                yield Site(
+                    package.name, path, line, what, f"{path.rpartition('/')[2]} {text}"[:2000] + str(line), inject
+                )
 
 
 def short(number: str) -> str:

@@ -323,7 +323,7 @@ class _Comparison:
         A group of its own (with processes outside of the job, of the first ranks of each node) may well be used by one
         rank; the groups of the usual kinds of parallelism are not.
         """
-        if effect.group is None:
+        if effect.group is None or effect.whole:
             return True
         if any(guard.group is not None and guard.group == effect.group for guard in self.written):
             return True
