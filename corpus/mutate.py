@@ -2,10 +2,10 @@
 
     python -m corpus.mutate [--clones FOLDER] [--rule NAME] [--most N]
 
-Each mutator (`corpus/mutations/`) says which places it takes; of all places a rule has, up to N are drawn, package by
-package in turn, within a package in the order of a hash of package, path and line, so that every run draws the same. The
-defect is put into a copy of the package, one at a time, and counts as
-caught only when the rule reports it in the changed lines, where it had nothing to say before, and is shown by default.
+Each mutator (`corpus/mutations/`) says which places it takes. Of all places of a rule up to N are drawn, package by
+package in turn, within a package in the order of a hash of package, path and line, so that every run draws the same. Defects
+are put into a copy of the package one at a time. One counts as caught when the rule reports it in the changed
+lines, where it had nothing to say before, with a confidence that is shown by default.
 """
 
 from __future__ import annotations

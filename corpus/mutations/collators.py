@@ -13,24 +13,10 @@ from .rewrite import with_argument, without, without_argument
 from .site import Injection, Place, Site, in_place
 
 _RAW = frozenset(
-    [
-        "image",
-        "images",
-        "messages",
-        "conversations",
-        "text",
-        "texts",
-        "audio",
-        "video",
-        "videos",
-        "question",
-        "answer",
-        "caption",
-        "path",
-    ]
+    ("image", "images", "video", "videos", "audio", "caption", "text", "texts", "messages", "conversations", "question")
 )
 _MEDIA = frozenset(
-    ["pixel_values", "pixel_values_videos", "input_features", "images", "image_grid_thw", "audio_values"]
+    ("pixel_values", "pixel_values_videos", "input_features", "images", "image_grid_thw", "audio_values")
 )
 _INFERENCE = re.compile(r"(?i)eval|infer|generat|demo|serve|predict|benchmark|pipeline")
 _WHOLE = 1_000_000
@@ -85,11 +71,11 @@ class PlaceholdersCut:
                 if argument(call, "text") is None or not given or opaque(call) or function is None:
                     continue
                 cut = argument(call, "truncation")
-                if (cut is None or ast.unparse(cut) == "False") and not _INFERENCE.search(function.name):
-                    if argument(call, "max_length") is None:
-                        what = f"`{file.source(call.func)}` gets `truncation=True, max_length=2048`"
-                        inject = partial(_cut, file, call)
-                        yield Site(package.name, file.path, call.lineno, what, file.copy(function), inject)
+                whole = cut is None or ast.unparse(cut) == "False"
+                if whole and argument(call, "max_length") is None and not _INFERENCE.search(function.name):
+                    what = f"`{file.source(call.func)}` gets `truncation=True, max_length=2048`"
+                    inject = partial(_cut, file, call)
+                    yield Site(package.name, file.path, call.lineno, what, file.copy(function), inject)
 
 
 class MediaDropped:

@@ -12,24 +12,11 @@ from .rewrite import guarded, put_before
 from .site import Injection, Place, Site
 
 _DISTRIBUTED = ("torch.distributed", "deepspeed.comm", "torch.distributed.distributed_c10d")
-_COLLECTIVES = [
-    "barrier",
-    "monitored_barrier",
-    "all_reduce",
-    "broadcast",
-    "broadcast_object_list",
-    "reduce",
-    "all_gather",
-    "all_gather_into_tensor",
-    "all_gather_object",
-    "gather",
-    "gather_object",
-    "scatter",
-    "reduce_scatter",
-    "reduce_scatter_tensor",
-    "all_to_all",
-    "all_to_all_single",
-]
+_WORDS = (
+    "barrier monitored_barrier all_reduce broadcast broadcast_object_list reduce all_gather all_gather_into_tensor "
+    "all_gather_object gather gather_object scatter reduce_scatter reduce_scatter_tensor all_to_all all_to_all_single"
+)
+_COLLECTIVES = tuple(_WORDS.split())
 _GROUPS = ("new_group", "new_subgroups", "init_device_mesh", "DeviceMesh")
 _DCP = "torch.distributed.checkpoint"
 _CHECKPOINTS = (
@@ -74,9 +61,10 @@ class RankGuard:
                 function = file.function(call)
                 statement = file.statement(call)
                 whole = isinstance(statement, (ast.Expr, ast.Assign)) and statement.value is call
-                if function is not None and whole and file.alone(statement):
-                    if not _speaks_of_ranks(file, function, statement):
-                        yield _site(package.name, file, function, statement, call, tests)
+                if function is None or not whole or not file.alone(statement):
+                    continue
+                if not _speaks_of_ranks(file, function, statement):
+                    yield _site(package.name, file, function, statement, call, tests)
 
 
 def rank_guards() -> list[RankGuard]:

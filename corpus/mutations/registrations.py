@@ -31,10 +31,10 @@ class RegistrationLost:
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(r"(?i)registry\.register\(|autoconfig\.register\("):
             for call in file.calls():
-                if isinstance(call.func, ast.Attribute) and call.func.attr == "register":
-                    if _REGISTRY.search(file.source(call.func.value)):
-                        yield from _key(package, file, call)
-                        yield from _import(package, file, call)
+                owner, _, method = file.source(call.func).rpartition(".")
+                if method == "register" and _REGISTRY.search(owner):
+                    yield from _key(package, file, call)
+                    yield from _import(package, file, call)
 
 
 def _key(package: Package, file: PythonFile, call: ast.Call) -> Iterator[Site]:

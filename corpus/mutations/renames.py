@@ -106,9 +106,9 @@ def _layers(file: PythonFile) -> dict[str, list[ast.Assign]]:
         for node in ast.walk(function):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and len(node.targets) == 1:
                 target = node.targets[0]
-                if isinstance(target, ast.Attribute) and file.source(target.value) == "self":
-                    if _LAYERS.fullmatch(file.dotted(node.value.func)):
-                        found.setdefault(target.attr, []).append(node)
+                own = isinstance(target, ast.Attribute) and file.source(target.value) == "self"
+                if isinstance(target, ast.Attribute) and own and _LAYERS.fullmatch(file.dotted(node.value.func)):
+                    found.setdefault(target.attr, []).append(node)
     return found
 
 

@@ -94,14 +94,18 @@ def span_of(text: str, node: ast.stmt | ast.expr) -> Span:
 
 def _changed(text: str, node: ast.stmt | ast.expr, change: Change) -> str:
     wrapper = MetadataWrapper(libcst.parse_module(text), unsafe_skip_copy=True)
-    kind = libcst.SimpleStatementLine if isinstance(node, ast.stmt) else libcst.BaseExpression
-    if isinstance(node, (ast.If, ast.For, ast.With, ast.While, ast.Try, ast.FunctionDef)):
-        kind = libcst.BaseCompoundStatement
-    transformer = _At(span_of(text, node), kind, change)
+    transformer = _At(span_of(text, node), _kind(node), change)
     module = wrapper.visit(transformer)
     if not transformer.done:
-        raise SiteNotFound(f"no {kind.__name__} at {transformer.span}")
+        raise SiteNotFound(f"no {transformer.kind.__name__} at {transformer.span}")
     return module.code
+
+
+def _kind(node: ast.stmt | ast.expr) -> type[libcst.CSTNode]:
+    """The class of the LibCST nodes among which a node is looked for: several nodes can have one range."""
+    if isinstance(node, ast.expr):
+        return libcst.BaseExpression
+    return libcst.BaseCompoundStatement if hasattr(node, "body") else libcst.SimpleStatementLine
 
 
 class _At(libcst.CSTTransformer):
