@@ -28,7 +28,7 @@ from .mutations.site import Injection, Mutator, Site
 from .mutations.trial import Trial, environment
 from .sources import FOLDER, HERE, CorpusError, packages, tree
 
-MOST = 24
+MOST = 20
 FURTHER = HERE / "healthy.toml"
 
 
@@ -135,19 +135,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"mutate: {error}", file=sys.stderr)
         return 2
     chosen = [one for one in mutators() if asked.rule is None or one.rule in asked.rule]
-    recall.write(measure(found, chosen, asked.most, recall.read(asked.record)), asked.record)
+    measure(found, chosen, asked.most, asked.record)
     return 0
 
 
-def measure(found: Sequence[Package], chosen: Sequence[Mutator], most: int, earlier: Sequence[Trace]) -> list[Trace]:
-    """Run mutators and print a row for each; the traces of all others stay as they were."""
-    rules = {one.rule for one in chosen}
-    traces = [trace for trace in earlier if trace.rule not in rules]
+def measure(found: Sequence[Package], chosen: Sequence[Mutator], most: int, record: Path) -> None:
+    """Run mutators; after each, print its row and write the record, in which the traces of all others stay."""
     with tempfile.TemporaryDirectory(prefix="shardlint-mutate-") as scratch:
         bench = Bench(found, Path(scratch))
         for mutator in chosen:
+            earlier = recall.read(record)
             fresh = list(explained(bench.traces(mutator, most), earlier))
-            traces += fresh
+            recall.write([*(trace for trace in earlier if trace.rule != mutator.rule), *fresh], record)
             row = recall.section(fresh).splitlines()[2] if fresh else f"| {mutator.rule} | no site |"
             print(row, flush=True)
     return traces
