@@ -112,7 +112,7 @@ def _file(package: Package) -> Path:
 
 
 def _unjudged(found: Found) -> Label:
-    return Label(found.path, found.line, found.hash, found.rule, found.severity)
+    return Label(found.path, found.line, found.hash, found.rule, found.severity, found.shown)
 
 
 def _shown(package: Package, compared: Comparison) -> list[str]:

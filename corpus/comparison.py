@@ -13,8 +13,8 @@ Key = tuple[str, str, str]
 
 
 class Comparison(NamedTuple):
-    """`kept`: labels that still have a finding, with the line and severity of today. `new`: findings without a label.
-    `vanished`: labels without a finding."""
+    """`kept`: labels that still have a finding, with line, severity and `shown` of today. `new`: findings without a
+    label. `vanished`: labels without a finding."""
 
     kept: list[Label]
     new: list[Found]
@@ -54,4 +54,4 @@ def compare(found: Iterable[Found], labels: Iterable[Label]) -> Comparison:
 
 def _renewed(waiting: list[Label], label: Label, finding: Found) -> Label:
     waiting.remove(label)
-    return label._replace(line=finding.line, severity=finding.severity)
+    return label._replace(line=finding.line, severity=finding.severity, shown=finding.shown)

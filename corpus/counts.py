@@ -68,7 +68,7 @@ class Judged(NamedTuple):
     source: str
 
 
-def counted(packages: Iterable[Package], labels: Mapping[str, list[Label]]) -> dict[str, Counts]:
+def counted(packages: Iterable[Package], labels: Mapping[str, list[Label]], *, shown: bool) -> dict[str, Counts]:
     """Verdicts for each rule over all packages, the engine's own findings left out.
 
     What a repository and the distribution built from it both hold counts once.
@@ -76,12 +76,13 @@ def counted(packages: Iterable[Package], labels: Mapping[str, list[Label]]) -> d
     Args:
         packages: the pins.
         labels: those of each package, by its slug.
+        shown: count the findings that are printed by default, or those that are not.
     """
     counts: dict[str, Counts] = {}
     for package in packages:
         seen = {_same(label) for label in labels.get(package.distribution, ())}
         for label in labels.get(package.slug, ()):
-            if label.rule not in ENGINE and _same(label) not in seen:
+            if label.shown == shown and label.rule not in ENGINE and _same(label) not in seen:
                 counts[label.rule] = counts.get(label.rule, Counts()).and_one(label.verdict)
     return counts
 

@@ -24,7 +24,8 @@ class Label(NamedTuple):
     """A finding with its verdict.
 
     `path`: relative to the tree. `line`: where it was last seen. `hash`: of the text of that line (`line_hash`).
-    `severity`: as reported. `verdict`: `true`, what the rule describes happens in a run that this code is for;
+    `severity`: as reported. `shown`: whether it is printed by default; what is less sure is judged too, but is no part
+    of the precision. `verdict`: `true`, what the rule describes happens in a run that this code is for;
     `debatable`, that depends on how it is used; `false`. `reason`: one sentence. Verdict and reason are empty as long
     as nobody has judged it.
     """
@@ -34,6 +35,7 @@ class Label(NamedTuple):
     hash: str
     rule: str
     severity: str
+    shown: bool
     verdict: str = ""
     reason: str = ""
 

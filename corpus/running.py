@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import shardlint_rules
 from shardlint.loading import Row
 from shardlint.registry import describe, pack_rules
+from shardlint.settings import Settings
 
 from .labels import line_hash
-from .sources import CorpusError
+from .sources import SETTINGS, CorpusError
 
 _ENVIRONMENTS = ("VIRTUAL_ENV", "CONDA_PREFIX")
 """What is installed on this machine must not change what is found."""
@@ -25,22 +26,23 @@ class RunFailed(CorpusError):
 
 
 class Found(NamedTuple):
-    """A finding of a run. `hash` is that of its line; `message` is for whoever judges it."""
+    """A finding of a run. `hash` is that of its line, `shown` as for a label; `message` is for whoever judges it."""
 
     path: str
     line: int
     hash: str
     rule: str
     severity: str
+    shown: bool
     message: str
 
 
 class Size(NamedTuple):
-    """How much of a tree was looked at: Python files, their lines, and other documents."""
+    """How much of a tree was looked at: Python files, their lines, and other files (configs, launchers)."""
 
     python: int
     lines: int
-    documents: int
+    others: int
 
 
 def rows() -> list[Row]:
@@ -52,26 +54,34 @@ def rows() -> list[Row]:
 def findings_in(tree: Path) -> list[Found]:
     """All that shardlint reports in a tree: every rule, previews too, and however unsure.
 
+    A rule whose confidence as a whole lies below the default threshold is not shown because of its precision. That must
+    not hide its findings from that very precision: of such a rule what is as sure as the rule itself counts as shown.
+
     Raises:
         RunFailed: the run ended with an error.
     """
-    families = ",".join(sorted({str(row["family"]) for row in rows()}))
+    known = rows()
+    families = ",".join(sorted({str(row["family"]) for row in known}))
+    lowest = Settings().min_confidence
+    shown_from = {str(row["name"]): min(lowest, round(row["confidence"], 2)) for row in known}
     options = ["--select", families, "--min-confidence", "0", "--output-format", "json", "--no-cache", "--exit-zero"]
     reported: list[dict[str, Any]] = json.loads(_shardlint(tree, *options))
     texts: dict[str, list[str]] = {}
     found: list[Found] = []
     for finding in reported:
-        path, line = finding["path"], finding["line"]
+        path, line = str(finding["path"]), int(finding["line"])
         if path not in texts:
             texts[path] = _lines(tree / path)
         digest = line_hash(texts[path][line - 1] if line <= len(texts[path]) else "")
-        found.append(Found(path, line, digest, finding["rule"], finding["severity"], finding["message"]))
+        rule = finding["rule"]
+        shown = finding["confidence"] >= shown_from.get(rule, lowest)
+        found.append(Found(path, line, digest, rule, finding["severity"], shown, finding["message"]))
     return found
 
 
 def size_of(tree: Path) -> Size:
     """How much of a tree shardlint looks at."""
-    files = [line for line in _shardlint(tree, "--show-files").splitlines() if line]
+    files = [line for line in _shardlint(tree, "--show-files").splitlines() if line and line != SETTINGS]
     python = [file for file in files if file.endswith((".py", ".pyi"))]
     return Size(len(python), sum(len(_lines(tree / file)) for file in python), len(files) - len(python))
 

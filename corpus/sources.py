@@ -32,8 +32,8 @@ FOLDER = HERE.parent / ".corpus"
 
 Kind = Literal["sdist", "wheel", "repository"]
 
-_MARK = "shardlint.toml"
-_NEVER_UNPACKED = (".gitignore", _MARK)
+SETTINGS = "shardlint.toml"
+_NEVER_UNPACKED = (".gitignore", SETTINGS)
 """A `.gitignore` would hide files that the package ships; the settings of the tree are ours (see `tree`)."""
 _LARGEST = 4 << 20
 """Bytes. A larger file is no source or config, and partial clones do not have it: it is never unpacked."""
@@ -139,7 +139,7 @@ def tree(package: Package, folder: Path = FOLDER, clones: Path | None = None) ->
             _unpack_commit(package, clones, Path(scratch) / "fetched", unpacked)
         else:
             _unpack_file(_downloaded(package, folder / "downloads"), unpacked)
-        (unpacked / _MARK).touch()
+        (unpacked / SETTINGS).touch()
         _git(package, "init", "--quiet", "--template=", str(unpacked))
         try:
             unpacked.rename(at)

@@ -46,8 +46,13 @@ class Evidence(NamedTuple):
 
     @property
     def pinned(self) -> dict[str, Counts]:
-        """Verdicts in the pinned code, by rule."""
-        return counted(self.packages, self.labels)
+        """Verdicts in the pinned code, by rule, on what is shown by default."""
+        return counted(self.packages, self.labels, shown=True)
+
+    @property
+    def hidden(self) -> dict[str, Counts]:
+        """Verdicts in the pinned code, by rule, on what is too unsure to be shown."""
+        return counted(self.packages, self.labels, shown=False)
 
     @property
     def outside(self) -> dict[str, Counts]:
@@ -136,11 +141,13 @@ _INTRODUCTION = """\
 Written by `make corpus`: change the labels, not this page.
 
 `packages.toml` pins public code, and `findings/` holds each finding of shardlint in it: path, line, a hash of that
-line, rule, severity, a verdict and the reason for it. Every rule runs, previews too, and findings below the usual
-confidence are judged like the others. Nothing else of that code is kept here.
+line, rule, severity, whether it is shown by default, a verdict and the reason for it. Every rule runs, previews too.
+Nothing else of that code is kept here.
 
 - `true`: what the rule describes happens in a run that the code is for. `debatable`: it depends on the use.
 - Precision is true / (true + false + debatable). *At least* is the lower end of its 95 % Wilson interval.
+- *Hidden* findings (true/false/debatable) have a confidence below the default threshold: they are judged too, but the
+  precision speaks of what a user sees.
 - Under {enough} findings a rule is *unproved*: the number means little, and the confidence is the ceiling x 0.8.
 - A rule of severity `error` has a precision of {share:.0%} or more; otherwise it becomes a warning or a preview.
 - A repository and the distribution that is built from it share findings; those count once.
@@ -174,38 +181,29 @@ def _table(head: Iterable[str], lines: Iterable[Iterable[object]]) -> str:
 
 
 def _rules(known: Evidence) -> str:
-    pinned, outside = known.pinned, known.outside
-    total = together(pinned, outside)
+    pinned, outside, hidden = known.pinned, known.outside, known.hidden
+    judged = {*pinned, *outside, *hidden}
     lines: list[list[object]] = []
     for row in known.rules:
         name = row["name"]
-        if name not in total:
+        if name not in judged:
             continue
-        counts, preview = total[name], " *preview*" if row["preview"] else ""
-        here, there = (part.get(name, Counts()).total for part in (pinned, outside))
-        proof = f"{counts.at_least:.0%}" if counts.proved else "unproved"
+        here, there, unsure = (part.get(name, Counts()) for part in (pinned, outside, hidden))
+        counts, preview = here.plus(there), " *preview*" if row["preview"] else ""
+        share = f"{counts.precision:.0%}" if counts.total else ""
         lines.append(
             [
-                *(f"`{name}`{preview}", row["severity"], here, there),
-                *(*counts, f"{counts.precision:.0%}", proof, _repeated(known, name)),
+                *(f"`{name}`{preview}", row["severity"], here.total, there.total, *counts, share),
+                f"{counts.at_least:.0%}" if counts.proved else "unproved",
+                *("/".join(map(str, unsure)) if unsure.total else "", _repeated(known, name)),
             ]
         )
-    head = [
-        "rule",
-        "severity",
-        "pinned",
-        "elsewhere",
-        "true",
-        "false",
-        "debatable",
-        "precision",
-        "at least",
-        "repeated",
-    ]
-    silent = [f"`{row['name']}`" for row in known.rules if row["name"] not in total]
+    head = ["rule", "severity", "pinned", "elsewhere", "true", "false", "debatable", "precision", "at least"]
+    silent = [f"`{row['name']}`" for row in known.rules if row["name"] not in judged]
     return (
-        f"## Rules\n\n{_table(head, lines)}\nNo finding yet, and so unproved: {', '.join(silent)}. Rules of the kinds "
-        "change and plan need two states of a repository, or a model: `make corpus` does not run them.\n"
+        f"## Rules\n\n{_table([*head, 'hidden', 'repeated'], lines)}\n"
+        f"No finding yet, and so unproved: {', '.join(silent)}.\n\nRules of the kinds change and plan need two states "
+        "of a repository, or a model: `make corpus` does not run them.\n"
     )
 
 
@@ -275,5 +273,5 @@ def _pins(known: Evidence) -> str:
         lines[-1].append(len(known.labels[package.slug]))
     whole = [f"{sum(column):,}" for column in zip(*known.sizes.values(), strict=True)] or ["0"] * 3
     lines.append(["together", "", *whole, sum(map(len, known.labels.values()))])
-    head = ["package", "version", "Python files", "lines", "documents", "findings"]
+    head = ["package", "version", "Python files", "lines", "other files", "findings"]
     return f"## What is pinned\n\n{_table(head, lines)}"
