@@ -70,7 +70,7 @@ class GeneratedOrphan:
 
 def _pairs(package: Package) -> Iterator[tuple[str, str]]:
     """Sources and what is generated from each."""
-    paths = set(package.ending(".py"))
+    paths = set() if package.of else set(package.ending(".py"))
     for source in sorted(paths):
         folder, _, name = source.rpartition("/")
         output = ""
