@@ -3,9 +3,9 @@
     python -m corpus.mutate [--clones FOLDER] [--rule NAME] [--most N]
 
 Each mutator (`corpus/mutations/`) says which places it takes. Of all places of a rule up to N are drawn, package by
-package in turn, within a package in the order of a hash of package, path and line, so that every run draws the same. Defects
-are put into a copy of the package one at a time. One counts as caught when the rule reports it in the changed
-lines, where it had nothing to say before, with a confidence that is shown by default.
+package in turn, within a package in the order of a hash of package, path and line, so that every run draws the same. A
+defect is put into a copy of the package, alone. It counts as caught when the rule reports it in the changed lines,
+where it had nothing to say before, with a confidence that is shown by default.
 """
 
 from __future__ import annotations
@@ -149,7 +149,6 @@ def measure(found: Sequence[Package], chosen: Sequence[Mutator], most: int, reco
             recall.write([*(trace for trace in earlier if trace.rule != mutator.rule), *fresh], record)
             row = recall.section(fresh).splitlines()[2] if fresh else f"| {mutator.rule} | no site |"
             print(row, flush=True)
-    return traces
 
 
 def folders_in(folder: Path) -> list[Package]:

@@ -70,7 +70,9 @@ class GeneratedOrphan:
 
 def _pairs(package: Package) -> Iterator[tuple[str, str]]:
     """Sources and what is generated from each."""
-    paths = set() if package.of else set(package.ending(".py"))
+    if package.of:
+        return
+    paths = set(package.ending(".py"))
     for source in sorted(paths):
         folder, _, name = source.rpartition("/")
         output = ""

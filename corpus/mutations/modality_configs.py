@@ -11,7 +11,7 @@ from .package import Package
 from .site import Injection, Place, Site
 
 _MEDIA = re.compile(
-    r"(?i)[-_]?VL\b|VL-|vision|llava|omni|audio|paligemma|pixtral|minicpm-[vo]|internvl|gemma-3-(4|12|27)b"
+    r"(?i)[-_]?VL\b|VL-|vision|llava|omni|audio|paligemma|pixtral|minicpm-[vo]|internvl"
 )
 _TEXT = re.compile(
     r"(Meta-)?Llama-(2|3|3\.1)-\d+b?\b.*|Qwen(1\.5|2|2\.5|3)-\d+(\.\d+)?B\b.*|Mistral-7B.*|gemma-2-\d+b.*|SmolLM2-.*|NousResearch.*",
@@ -40,7 +40,8 @@ class WrongTemplate:
     """Gives a model for images a template for text, and a model for text one for images.
 
     A site is a config of LLaMA-Factory, VeOmni or axolotl with a model whose name says which of the two it is, and a
-    template of its own. Names that leave it open are no site.
+    template of its own. Names that leave it open are no site, nor are models for images that are often trained on text
+    alone, such as Gemma 3.
     """
 
     rule = "config-modality-mismatch"

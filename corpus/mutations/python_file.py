@@ -97,9 +97,9 @@ class PythonFile:
         """The list of statements that a statement stands in."""
         parent = self.parents[statement]
         for field in ("body", "orelse", "finalbody"):
-            block: object = getattr(parent, field, None)
-            if isinstance(block, list) and statement in block:
-                return [one for one in block if isinstance(one, ast.stmt)]
+            block: list[ast.stmt] = getattr(parent, field, [])
+            if statement in block:
+                return block
         return [statement]
 
     def calls(self, within: ast.AST | None = None) -> Iterator[ast.Call]:

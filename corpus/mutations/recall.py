@@ -31,12 +31,12 @@ class Trace:
 
 @dataclass(frozen=True)
 class Row:
-    """The figures of one rule."""
+    """The figures of one rule. `sources`: packages and repositories that had a site which was drawn."""
 
     rule: str
     caught: int
     injected: int
-    packages: int
+    sources: int
     reasons: tuple[tuple[str, int], ...]
 
     @property
@@ -74,16 +74,16 @@ def section(traces: Iterable[Trace]) -> str:
 def _row(rule: str, traces: list[Trace]) -> Row:
     missed = Counter(trace.reason or "not explained" for trace in traces if not trace.caught)
     caught = sum(trace.caught for trace in traces)
-    packages = len({trace.package for trace in traces})
-    return Row(rule, caught, len(traces), packages, tuple(sorted(missed.items(), key=lambda item: (-item[1], item[0]))))
+    sources = len({trace.package for trace in traces})
+    return Row(rule, caught, len(traces), sources, tuple(sorted(missed.items(), key=lambda item: (-item[1], item[0]))))
 
 
 def _lines(figures: list[Row]) -> Iterator[str]:
-    yield "| rule | caught | injected | recall | packages | misses |"
+    yield "| rule | caught | injected | recall | sources | misses |"
     yield "|---|---:|---:|---:|---:|---|"
     for row in figures:
         misses = "; ".join(f"{count} x {reason}" for reason, count in row.reasons)
-        yield f"| {row.rule} | {row.caught} | {row.injected} | {row.recall:.0%} | {row.packages} | {misses} |"
+        yield f"| {row.rule} | {row.caught} | {row.injected} | {row.recall:.0%} | {row.sources} | {misses} |"
     caught, injected = sum(row.caught for row in figures), sum(row.injected for row in figures)
     share = f"{caught / injected:.0%}" if injected else ""
     yield f"| all | {caught} | {injected} | {share} | | |"

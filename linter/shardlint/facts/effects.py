@@ -30,8 +30,8 @@ Entry = dict[str, object]
 class Effect:
     """One call that is a collective: what it is called, in which group (None: the world), where, and how sure.
 
-    `written` is the group as the call writes it. `whole` says that this group has every process of the job. `open` says that an argument which is not known decides whether the
-    call is a collective at all.
+    `written` is the group as the call writes it. `whole` says that this group has every process of the job. `open` says
+    that an argument which is not known decides whether the call is a collective at all.
     """
 
     __slots__ = ("certainty", "group", "name", "open", "path", "span", "text", "whole", "written")

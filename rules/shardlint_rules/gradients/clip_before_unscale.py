@@ -32,8 +32,8 @@ class ClipBeforeUnscale(LocalRule):
 
     Known limits
     Clipping and `scaler.step` must stand in one function, and the clipping must be that of torch: a method of one's own
-    that clips, and a function of another library, are not seen. Where any `unscale_` may run before the clipping in the same
-    round, or where the clipping stands under a test about precision that `scaler.step` does not share, nothing is
+    that clips, and a function of another library, are not seen. Where any `unscale_` may run before the clipping in the
+    same round, or where the clipping stands under a test about precision that `scaler.step` does not share, nothing is
     reported. A scaler that is known only by its name is reported with lower confidence.
     """
 
