@@ -10,9 +10,7 @@ from typing import NamedTuple
 from .package import Package
 from .site import Injection, Place, Site
 
-_MEDIA = re.compile(
-    r"(?i)[-_]?VL\b|VL-|vision|llava|omni|audio|paligemma|pixtral|minicpm-[vo]|internvl"
-)
+_MEDIA = re.compile(r"(?i)[-_]?VL\b|VL-|vision|llava|omni|audio|paligemma|pixtral|minicpm-[vo]|internvl")
 _TEXT = re.compile(
     r"(Meta-)?Llama-(2|3|3\.1)-\d+b?\b.*|Qwen(1\.5|2|2\.5|3)-\d+(\.\d+)?B\b.*|Mistral-7B.*|gemma-2-\d+b.*|SmolLM2-.*|NousResearch.*",
     re.IGNORECASE,
