@@ -13,7 +13,7 @@ SHIPPED := $(shell find linter/shardlint rules/shardlint_rules -type f ! -name '
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help demo dev test proofs fuzz quality ruff format mypy pyright self bench catalogue modality-table corpus corpus-tables clean
+.PHONY: help demo dev test proofs fuzz quality ruff format mypy pyright self bench catalogue modality-table corpus corpus-tables mutate clean
 .DELETE_ON_ERROR:
 
 help:
@@ -26,6 +26,7 @@ help:
 	@echo "make catalogue  write rules/README.md from the rules"
 	@echo "make modality-table  SOURCES=folders: write the modality tables from the sources of the frameworks (without: downloads)"
 	@echo "make corpus     CLONES=folder LABEL=1: run over pinned public code and compare with the verdicts (see corpus/README.md)"
+	@echo "make mutate     CLONES=folder RULE=name: put defects into pinned public code and count what is caught (corpus/recall.jsonl)"
 	@echo "make clean      remove the environment, builds and caches"
 
 # pip comes last when an environment is made, so a half-made one is made again.
@@ -104,6 +105,9 @@ modality-table: $(DEV)
 
 corpus: $(DEV)
 	$(BIN)/python -m corpus $(if $(CLONES),--clones "$(CLONES)") $(if $(LABEL),--label) $(if $(BLIND),--blind "$(BLIND)")
+
+mutate: $(DEV)
+	$(BIN)/python -m corpus.mutate $(if $(CLONES),--clones "$(CLONES)") $(if $(RULE),--rule "$(RULE)")
 
 corpus-tables: $(DEV)
 	$(BIN)/python -m corpus --tables

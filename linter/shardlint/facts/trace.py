@@ -20,6 +20,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from shardlint.facts.job_groups import whole_job
 from shardlint.facts.module import COMPREHENSIONS, FUNCTIONS, FunctionNode, Module
 from shardlint.facts.names import NOTHING, Resolved, bindings_at, resolve
 from shardlint.facts.rank_tests import RankTest, decorator_test, rank_test
@@ -27,6 +28,8 @@ from shardlint.facts.values import literal, made_from
 from shardlint.finding import Span
 
 OPAQUE = "**"
+WHOLE = "whole job: "
+"""Before the place of an argument that is a group of all processes: says so of it."""
 Step = tuple[Any, ...]
 Trace = tuple[Step, ...]
 
@@ -364,6 +367,8 @@ class _Tracer:
             constant = literal(self.module, value)
             known = isinstance(constant, (bool, int, str, type(None)))
             stored.append((place, self.module.source(value), known, constant if known else None))
+            if not known and whole_job(self.module, value):
+                stored.append((f"{WHOLE}{place}", "", True, True))
         return tuple(stored)
 
 

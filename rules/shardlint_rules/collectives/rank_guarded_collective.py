@@ -23,7 +23,8 @@ class RankGuardedCollective(ProgramRule):
     Known limits
     A call through a name that cannot be resolved is not seen. Where the other ranks make a call that is not known,
     nothing is reported, and the function is counted as not judged. A collective in a group is reported only when the
-    test asks for the rank in that very group, or picks one process and the group is named after a kind of parallelism.
+    test asks for the rank in that very group, or picks one process and the group is named after a kind of parallelism,
+    is `None` by default, or is made by `new_group()` without ranks in the same file.
     """
 
     severity, since = "error", "0.1.0"
@@ -52,6 +53,14 @@ class RankGuardedCollective(ProgramRule):
                     if MAIN and batch is not None:
                         dist.barrier()  # error
                     model(batch)
+
+            class Log:
+                def __init__(self):
+                    self.on_cpu = dist.new_group(backend="gloo")
+
+                def total(self, seen):
+                    if dist.get_rank() == 0:
+                        dist.all_reduce(seen, group=self.on_cpu)  # error
             """
         ),
         Bad(

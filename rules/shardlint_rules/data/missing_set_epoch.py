@@ -15,7 +15,7 @@ _CALLED_FOR_YOU = re.compile(
     re.MULTILINE,
 )
 _EVALUATION = re.compile(r"(_|\b)(val|valid|validation|eval|evaluation|test|dev)(_|\b|[A-Zls])|[a-z](Val|Eval|Test)")
-_EPOCH = re.compile(r"epoch|^ep?$", re.IGNORECASE)
+_EPOCH = re.compile(r"epoch|episode|^ep?$", re.IGNORECASE)
 
 
 class MissingSetEpoch(LocalRule):
@@ -61,6 +61,15 @@ class MissingSetEpoch(LocalRule):
                 train_batches = batches(ds)
                 for epoch in range(epochs):
                     run(train_batches, epoch)
+
+            class Producer:
+                def __init__(self, ds):
+                    self.prompts = DataLoader(ds, sampler=DistributedSampler(ds, seed=7))  # error
+
+                def loop(self, episodes, sample):
+                    for episode in range(episodes):
+                        for batch in self.prompts:
+                            sample(batch)
             """
         ),
     )

@@ -31,8 +31,9 @@ class ClipBeforeUnscale(LocalRule):
     Call `scaler.unscale_(optimizer)` after the last backward of the step and before clipping.
 
     Known limits
-    Clipping and `scaler.step` must stand in one function. Where any `unscale_` may run before the clipping in the same
-    round, or where the clipping stands under a test about precision that `scaler.step` does not share, nothing is
+    Clipping and `scaler.step` must stand in one function, and the clipping must be that of torch: a method of one's own
+    that clips, and a function of another library, are not seen. Where any `unscale_` may run before the clipping in the
+    same round, or where the clipping stands under a test about precision that `scaler.step` does not share, nothing is
     reported. A scaler that is known only by its name is reported with lower confidence.
     """
 
@@ -62,6 +63,13 @@ class ClipBeforeUnscale(LocalRule):
                         clip(self.model.parameters(), 1.0)  # error
                         self.s.unscale_(self.opt)
                         self.s.step(self.opt)
+
+            class Engine:
+                def step(self):
+                    scaler = getattr(self, "scaler", None)
+                    clip(self.model.parameters(), 1.0)  # error
+                    if scaler is not None:
+                        scaler.step(self.opt)
             """
         ),
     )
