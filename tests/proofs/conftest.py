@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from textwrap import dedent
 from typing import Any, NamedTuple
 
 import pytest
@@ -74,36 +75,40 @@ class Ranks:
             [sys.executable, str(NURSERY)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
-    def run(self, driver: str, files: Mapping[str, str] | None = None, main: str = "") -> list[Answer]:
+    def run(self, *code: str | Example | Mapping[str, str], main: str = "") -> list[Answer]:
         """Run a driver on both ranks.
 
         Args:
-            driver: statements; the value of the last one is the answer. They see `torch`, `dist`, `rank`, `folder`
-                (an empty folder that both ranks see) and the names of the module `main`.
-            files: the code, path -> text.
-            main: the path of the module whose names the driver sees; of a single file, that file.
+            code: the driver in parts, and an example or files (path -> text) that it drives. The value of the last
+                expression is the answer. A driver sees `torch`, `dist`, `rank`, `folder` (an empty folder that both
+                ranks see) and the names of the module `main`.
+            main: the path of that module; the one Python file, or the first that an example marks, unless given.
         """
+        driver = "\n".join(dedent(part).strip() for part in code if isinstance(part, str))
+        examples = [part for part in code if isinstance(part, Example)]
+        files = dict(examples[0].files if examples else next((part for part in code if isinstance(part, Mapping)), {}))
+        if not main and (examples or len(files) == 1):
+            main = examples[0].main if examples else next(iter(files))
         self.jobs += 1
         folder = self.folder / str(self.jobs)
-        code = folder / "code"
-        for path, text in (files or {}).items():
-            (code / path).parent.mkdir(parents=True, exist_ok=True)
-            (code / path).write_text(text, encoding="utf-8")
-        main = main or (next(iter(files)) if files and len(files) == 1 else "")
+        source = folder / "code"
+        for path, text in files.items():
+            (source / path).parent.mkdir(parents=True, exist_ok=True)
+            (source / path).write_text(text, encoding="utf-8")
         module = main.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
         (folder / "shared").mkdir(parents=True)
-        job = {"code": str(code), "folder": str(folder / "shared"), "module": module, "driver": _dedent(driver)}
+        job = {"code": str(source), "folder": str(folder / "shared"), "module": module, "driver": driver}
         assert self.nursery.stdin is not None
         assert self.nursery.stdout is not None
         self.nursery.stdin.write(json.dumps(job) + "\n")
         self.nursery.stdin.flush()
         line = self.nursery.stdout.readline()
         assert line, f"the process that runs the ranks has died: {self.nursery.wait()}"
-        return [_answer(said, code) for said in json.loads(line)]
+        return [_answer(said, source) for said in json.loads(line)]
 
-    def values(self, driver: str, files: Mapping[str, str] | None = None, main: str = "") -> list[Any]:
+    def values(self, *code: str | Example | Mapping[str, str], main: str = "") -> list[Any]:
         """What the driver gives, by rank; both must finish."""
-        answers = self.run(driver, files, main)
+        answers = self.run(*code, main=main)
         assert [answer.state for answer in answers] == ["finished", "finished"], answers
         return [answer.value for answer in answers]
 
@@ -117,12 +122,6 @@ def _answer(said: Mapping[str, Any], code: Path) -> Answer:
         for path, line, function in said.get("stack", ())
     )
     return Answer(said["state"], said.get("value"), said.get("error", ""), stack)
-
-
-def _dedent(text: str) -> str:
-    from textwrap import dedent
-
-    return dedent(text).strip()
 
 
 @pytest.fixture(scope="session")

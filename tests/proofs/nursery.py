@@ -43,7 +43,7 @@ class Rank:
     def __init__(self, number: int, folder: str) -> None:
         self.jobs, theirs = fork.Pipe()
         self.stacks = os.path.join(folder, f"stacks-{number}")
-        self.process = fork.Process(target=live, args=(number, folder, theirs), daemon=True)
+        self.process = fork.Process(target=live, args=(number, folder, theirs))
         self.process.start()
         theirs.close()
 
@@ -116,8 +116,10 @@ def live(number: int, folder: str, jobs: Connection[Answer, Job]) -> None:
     torch.set_num_threads(1)
     os.environ |= {"RANK": str(number), "LOCAL_RANK": str(number), "WORLD_SIZE": "2"}
     dist.init_process_group("gloo", store=dist.FileStore(os.path.join(folder, "store"), 2), rank=number, world_size=2)
-    while True:
-        jobs.send(perform(jobs.recv(), number, torch))
+    nursery = os.getppid()
+    while os.getppid() == nursery:
+        if jobs.poll(1):
+            jobs.send(perform(jobs.recv(), number, torch))
 
 
 def perform(job: Job, number: int, torch: Any) -> Answer:

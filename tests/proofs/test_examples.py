@@ -32,8 +32,7 @@ def drivers(example: Example, kind: str) -> Iterable[tuple[str, ...]]:
 
 @pytest.mark.parametrize(("example", "driver", "call"), stated("waits"))
 def test_a_rank_waits_in_the_call_of_a_marked_line(example: Example, driver: str, call: str, ranks: Ranks) -> None:
-    path = example.main
-    answers = ranks.run(driver, example.files, path)
+    answers, path = ranks.run(driver, example), example.main
     lines = {line for marked, line in example.marked if marked == path}
     assert {answer.state for answer in answers} <= {"waiting", "finished"}
     assert any(answer.waits_in(call, path, lines) for answer in answers), answers
@@ -41,11 +40,11 @@ def test_a_rank_waits_in_the_call_of_a_marked_line(example: Example, driver: str
 
 @pytest.mark.parametrize(("example", "driver", "error"), stated("raises"))
 def test_a_rank_raises(example: Example, driver: str, error: str, ranks: Ranks) -> None:
-    answers = ranks.run(driver, example.files, example.main)
+    answers = ranks.run(driver, example)
     assert any(re.search(error, answer.error) for answer in answers if answer.state == "raised"), answers
 
 
 @pytest.mark.parametrize(("example", "driver"), stated("runs"))
 def test_all_ranks_finish(example: Example, driver: str, ranks: Ranks) -> None:
-    answers = ranks.run(driver, example.files, example.main)
+    answers = ranks.run(driver, example)
     assert [answer.state for answer in answers] == ["finished"] * len(answers), answers

@@ -10,8 +10,6 @@ import json
 import subprocess
 import sys
 from itertools import permutations
-from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -22,6 +20,8 @@ from shardlint.registry import load_rows
 from shardlint.rule import PlanRule
 from shardlint.runtime.model_facts import ModelFacts
 from shardlint.runtime.plan_text import parse_plan
+
+from .conftest import Ranks
 
 pytest.importorskip("torch", reason="the proofs wrap tiny models with FSDP2")
 
@@ -195,6 +195,14 @@ def live(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.proves(
+    "fsdp-unit-order",
+    "fsdp-unit-twice",
+    "fsdp-unit-container",
+    "fsdp-unit-scalar",
+    "fsdp-unit-dtype",
+    "plan-tied-split",
+)
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_torch_refuses_what_a_rule_reports_and_nothing_else(live: dict[str, Any], number: int) -> None:
     _, units, rule, other = CASES[number]
@@ -205,6 +213,7 @@ def test_torch_refuses_what_a_rule_reports_and_nothing_else(live: dict[str, Any]
     assert rule in {finding.rule for finding in findings} if rule else findings == []
 
 
+@pytest.mark.proves("plan-tied-split")
 def test_a_plan_for_tensor_parallelism_unties_what_it_divides(live: dict[str, Any]) -> None:
     assert len(live["divided"]) == 3
     for asked, divided, tied in live["divided"]:
@@ -212,38 +221,23 @@ def test_a_plan_for_tensor_parallelism_unties_what_it_divides(live: dict[str, An
 
 
 MIXTURE = """
-import sys
-
-import torch
-import torch.distributed as dist
-from torch import nn
 from torch.distributed.fsdp import fully_shard
 
-rank, store = int(sys.argv[1]), sys.argv[2]
-dist.init_process_group("gloo", f"file://{store}", world_size=2, rank=rank)
-
-
-class Experts(nn.Module):
+class Experts(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.weight = nn.Parameter(torch.full((4, 2), float(rank)))  # each rank has other experts
+        self.weight = torch.nn.Parameter(torch.full((4, 2), float(rank)))  # each rank has other experts
 
     def forward(self, x):
-        print("gathered", self.weight.detach()[:, 0].tolist())
+        gathered.extend(self.weight.detach()[:, 0].tolist())
         return (x * self.weight).sum()
 
-
+gathered = []
 fully_shard(Experts(), mesh=dist.init_device_mesh("cpu", (2,)))(torch.ones(2)).backward()
+gathered
 """
 
 
-def test_experts_that_an_ordinary_unit_takes_are_gathered_as_a_mixture(tmp_path: Path) -> None:
-    script = tmp_path / "worker.py"
-    script.write_text(dedent(MIXTURE), encoding="utf-8")
-    command = [sys.executable, str(script)]
-    ranks = [
-        subprocess.Popen([*command, str(rank), str(tmp_path / "store")], stdout=subprocess.PIPE, text=True)
-        for rank in range(2)
-    ]
-    said = [process.communicate()[0] for process in ranks]
-    assert ["gathered [0.0, 0.0, 1.0, 1.0]" in output for output in said] == [True, True]
+@pytest.mark.proves("fsdp-no-shard-set")
+def test_experts_that_an_ordinary_unit_takes_are_gathered_as_a_mixture(ranks: Ranks) -> None:
+    assert ranks.values(MIXTURE) == [[0, 0, 1, 1]] * 2

@@ -120,6 +120,7 @@ def raised() -> dict[str, str]:
     return said
 
 
+@pytest.mark.proves("plan-dim-divide", "plan-rule-overlap", "plan-heads-divide")
 @pytest.mark.parametrize("name", PLANS)
 def test_torch_fails_where_a_rule_reports(name: str, raised: dict[str, str]) -> None:
     text = "\n".join(("matcher: torch", *(f"{pattern}: {style}" for pattern, style in PLANS[name])))
