@@ -86,7 +86,11 @@ class Ranks:
         """
         driver = "\n".join(dedent(part).strip() for part in code if isinstance(part, str))
         examples = [part for part in code if isinstance(part, Example)]
-        files = dict(examples[0].files if examples else next((part for part in code if isinstance(part, Mapping)), {}))
+        files = dict(
+            examples[0].files
+            if examples
+            else next((part for part in code if isinstance(part, Mapping)), dict[str, str]())
+        )
         if not main and (examples or len(files) == 1):
             main = examples[0].main if examples else next(iter(files))
         self.jobs += 1
