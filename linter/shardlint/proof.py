@@ -74,7 +74,7 @@ def _undrivable(example: Example) -> str | None:
         try:
             ast.parse(driver)
         except SyntaxError as error:
-            return f"the driver `{driver}` is not Python: line {error.lineno}: {error.msg}"
+            return f"the driver `{driver.strip()}` is not Python: line {error.lineno}: {error.msg}"
     for pattern in example.raises.values():
         try:
             re.compile(pattern)

@@ -20,7 +20,25 @@ from shardlint.loading import make
 from shardlint.registry import load_rows
 from shardlint.rule import Rule
 
+FOLDER = Path(__file__).parent
 NURSERY = Path(__file__).with_name("nursery.py")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The pair is one for the run; where torch is installed, a run of all tests takes one proof of each module."""
+    proofs = [item for item in items if FOLDER in item.path.parents and "ranks" in getattr(item, "fixturenames", ())]
+    for item in proofs:
+        item.add_marker(pytest.mark.xdist_group("ranks"))
+    asked = any(
+        FOLDER in (path, *path.parents) for path in (Path(arg.partition("::")[0]).absolute() for arg in config.args)
+    )
+    if asked or find_spec("torch") is None:
+        return
+    proving = [item for item in items if FOLDER in item.path.parents and item.get_closest_marker("proves") is not None]
+    first = {item.path: item for item in reversed(proving)}
+    left_out = [item for item in proving if item is not first[item.path]]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
 
 
 @cache

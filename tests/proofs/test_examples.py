@@ -15,7 +15,7 @@ from .conftest import Ranks, rules
 def stated(kind: str) -> list[object]:
     """What the examples say of one kind, named after the rule and the place in it."""
     return [
-        pytest.param(example, *given, id=f"{name}-{side}-{number}-{place}")
+        pytest.param(example, *given, id=f"{name}-{side}-{number}-{place}", marks=pytest.mark.proves(name))
         for name, rule in rules().items()
         for side, examples in (("bad", rule.bad), ("good", rule.good))
         for number, example in enumerate(examples)

@@ -12,7 +12,7 @@ from shardlint.proof import proof_of
 from .conftest import rules
 
 FOLDER = Path(__file__).parent
-MODULES = {path.stem: path for path in FOLDER.glob("test_*.py")}
+MODULES = {path.stem: path for path in sorted(FOLDER.glob("test_*.py"))}
 OWN = {"test_stated", "test_examples", "test_ranks"}
 """Modules that prove no rule by themselves."""
 

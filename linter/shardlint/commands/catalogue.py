@@ -55,7 +55,9 @@ def _section(page: Page) -> str:
     for heading, text in page.body:
         lines += ["", *([f"**{heading}**", ""] if heading else []), text]
     references = "".join(f" <{url}>" for url in page.evidence.references)
-    lines += ["", f"- Evidence: {page.evidence.kind}{references}", f"- Proof: {page.how_proved()}"]
+    lines += ["", f"- Evidence: {page.evidence.kind}{references}"]
+    if page.proof is not None:
+        lines.append(f"- Proof: {page.how_proved()}")
     lines.append(f"- Confidence: {page.how_sure()}")
     if page.fix is not None:
         lines.append(f"- Fix: {page.fixable}, {page.fix[1]}")

@@ -63,9 +63,9 @@ class Page:
         return " ".join(self.body[0][1].split("\n\n")[0].split())
 
     def how_proved(self) -> str:
-        """How a run shows the defect, or why none does."""
+        """How a run shows the defect, or why none does; empty for the engine's own rules, which speak of the run."""
         if self.proof is None:
-            return "none: it speaks of the run itself"
+            return ""
         return self.proof.how if self.proof.proved else f"none: {self.proof.how}"
 
     @property
