@@ -2,7 +2,8 @@
 
 A script. It reads a job a line from standard input and answers with a line each, all JSON. A job is the folder of the
 code, the module whose names the driver sees, and the driver. The ranks live on while all goes well; when one hangs,
-raises or dies, both are killed, and the next job gets two new ones. That costs a fork, not an import.
+raises, dies or leaves the group for one of another kind, both are killed, and the next job gets two new ones. That
+costs a fork, not an import.
 """
 
 from __future__ import annotations
@@ -133,7 +134,8 @@ def perform(job: Job, number: int, torch: Any) -> Answer:
     try:
         if job["module"]:
             names |= vars(importlib.import_module(job["module"]))
-        return {"state": "finished", "value": plain(run(job["driver"], names), torch)}
+        value = plain(run(job["driver"], names), torch)
+        return {"state": "finished", "value": value, "left": torch.distributed.get_backend() != "gloo"}
     except BaseException as error:
         return {"state": "raised", "error": f"{type(error).__name__}: {error}"}
     finally:
@@ -177,7 +179,7 @@ def main() -> None:
     for line in sys.stdin:
         pair = pair or Pair()
         said = pair.run(json.loads(line))
-        if any(answer["state"] != "finished" for answer in said):
+        if any(answer["state"] != "finished" or answer["left"] for answer in said):
             pair.end()
             pair = None
         print(json.dumps(said), file=answers, flush=True)

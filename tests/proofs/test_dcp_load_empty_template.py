@@ -44,3 +44,17 @@ def test_a_template_that_creates_the_state_brings_the_moments_back(ranks: Ranks)
     [torch.equal(state[name], optimizer.state[model.weight][name]) for name in ("step", "exp_avg", "exp_avg_sq")]
     """
     assert ranks.values(SAVED, driver, good("dcp-load-empty-template")) == [[True] * 3] * 2
+
+
+def test_the_state_is_created_only_while_no_parameter_has_a_gradient(ranks: Ranks) -> None:
+    driver = """
+    model.zero_grad()
+    sizes = []
+    for backward in (False, True):
+        fresh = torch.optim.AdamW(model.parameters())
+        if backward:
+            model(torch.ones(1, 2)).sum().backward()
+        sizes.append(len(get_optimizer_state_dict(model, fresh)["state"]))
+    sizes
+    """
+    assert ranks.values(SAVED, driver) == [[2, 0]] * 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -29,11 +31,15 @@ builtins.Registry, builtins.B = Registry, object
 LLAMA = "from transformers import LlamaConfig\n"
 
 
-def run(folder: Path, example: Example, code: str) -> str:
-    """The output of code beside an example's files."""
+def write(folder: Path, example: Example) -> None:
     for path, text in example.files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text((LLAMA if "LlamaConfig" in text else "") + text, encoding="utf-8")
+        (folder / path).write_text((LLAMA if "(LlamaConfig)" in text else "") + text, encoding="utf-8")
+
+
+def run(folder: Path, example: Example, code: str) -> str:
+    """The output of code beside an example's files."""
+    write(folder, example)
     command = [sys.executable, "-c", REGISTRY + code]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
 
@@ -50,9 +56,14 @@ def test_what_the_package_imports_is_in_the_registry(tmp_path: Path) -> None:
     assert run(tmp_path, Example(package), code) == "['first', 'more', 'third']\n"
 
 
-def test_transformers_refuses_a_key_that_is_not_the_model_type(tmp_path: Path) -> None:
+def test_transformers_refuses_a_key_that_is_not_the_model_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("transformers", reason="the proof registers with `AutoConfig`")
-    code = "try:\n    import llama_vl\nexcept ValueError as error:\n    print(error)"
-    said = run(tmp_path, bad("registry-key-or-import"), code)
-    assert "llama_vl" in said
-    assert "llamavl" in said
+    write(tmp_path, bad("registry-key-or-import"))
+    monkeypatch.setattr(builtins, "Registry", None, raising=False)
+    monkeypatch.setattr(builtins, "B", None, raising=False)
+    exec(REGISTRY, {})
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    with pytest.raises(ValueError, match=r"(?s)llama_vl.*llamavl"):
+        importlib.import_module("llama_vl")
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("llama_vl", "zoo")]:
+        del sys.modules[name]

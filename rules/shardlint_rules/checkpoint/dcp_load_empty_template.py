@@ -19,8 +19,8 @@ class DcpLoadEmptyTemplate(LocalRule):
     and training goes on with Adam's moments at zero. An empty dict loads nothing at all. Both were seen in a run.
 
     Use instead
-    `get_optimizer_state_dict(model, optimizer)` or `get_state_dict(model, optimizer)`, which create the state first;
-    or an object with `state_dict` and `load_state_dict` that uses them.
+    `get_optimizer_state_dict(model, optimizer)` or `get_state_dict(model, optimizer)`, which create the state first,
+    as long as no parameter has a gradient; or an object with `state_dict` and `load_state_dict` that uses them.
 
     Known limits
     Only an optimizer that is built in the same function, and is passed to no other one, is known to be fresh. A
