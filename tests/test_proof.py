@@ -75,3 +75,5 @@ def test_a_statement_that_cannot_be_a_proof_is_refused(stated: type[LocalRule], 
 def test_a_driver_sees_the_first_file_with_a_mark() -> None:
     assert Bad({"b.py": BAD, "a.py": "x = 1", "c.py": BAD}).main == "b.py"
     assert Good({"b.py": "x = 1", "a.py": "x = 1"}).main == "b.py"
+    assert Bad({"a.yaml": "lr: 1e-5  # error", "train.py": "x = 1"}).main == "train.py"
+    assert Bad("lr: 1e-5  # error", path="a.yaml").main == ""

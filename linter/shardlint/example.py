@@ -64,8 +64,9 @@ class Example:
 
     @property
     def main(self) -> str:
-        """The file whose names a driver sees: the first with a mark, or the first."""
-        return min((path for path, _ in self.marked), default=next(iter(self.files), ""))
+        """The Python file whose names a driver sees: the first with a mark, or the first."""
+        code = [path for path in self.files if path.endswith(".py")]
+        return min((path for path, _ in self.marked if path in code), default=next(iter(code), ""))
 
     @property
     def marked(self) -> set[tuple[str, int]]:

@@ -31,8 +31,8 @@ LOOK = 0.25
 """Seconds between two looks at a rank that has not answered."""
 PATIENCE = 1.5
 """Seconds in one and the same place after which a rank is said to wait."""
-LIMIT = 10.0
-"""Seconds after which a rank is said to wait, wherever it is."""
+LIMIT = 30.0
+"""Seconds after which a rank that still moves is said to wait, too: it may go round in a loop for ever."""
 FRAME = re.compile(r'^  File "(.+)", line (\d+) in (\S+)', re.MULTILINE)
 
 fork = multiprocessing.get_context("fork")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Ranks
+from .ranks import Ranks
 
 SAVED = """
 import torch.distributed.checkpoint as dcp

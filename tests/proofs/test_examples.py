@@ -9,7 +9,8 @@ import pytest
 
 from shardlint.example import Example
 
-from .conftest import Ranks, rules
+from .conftest import rules
+from .ranks import Ranks
 
 
 def stated(kind: str) -> list[object]:

@@ -18,7 +18,7 @@ from shardlint.rule import PlanRule
 from shardlint.runtime.model_facts import ModelFacts
 from shardlint.runtime.plan_text import parse_plan
 
-from .conftest import Ranks
+from .ranks import Ranks
 
 FAKE = """
 from torch import nn

@@ -6,7 +6,8 @@ import pytest
 
 from shardlint.example import Example
 
-from .conftest import Answer, Ranks, bad, good
+from .conftest import bad, good
+from .ranks import Answer, Ranks
 
 pytestmark = pytest.mark.proves("modality-conditional-submodule")
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from .conftest import Ranks, bad, good
+from .conftest import bad, good
+from .ranks import Ranks
 
 pytestmark = pytest.mark.proves("optimizer-before-shard")
 

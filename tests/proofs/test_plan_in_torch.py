@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import Ranks
+from .ranks import Ranks
 
 MODEL = """
 import warnings

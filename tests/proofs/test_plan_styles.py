@@ -17,7 +17,7 @@ from shardlint.rule import PlanRule
 from shardlint.runtime.facts_text import parse_facts
 from shardlint.runtime.plan_text import parse_plan
 
-from .conftest import Ranks
+from .ranks import Ranks
 
 FAKE = """
 from torch import nn

@@ -6,7 +6,8 @@ import pytest
 
 from shardlint.example import Example
 
-from .conftest import Ranks, bad
+from .conftest import bad
+from .ranks import Ranks
 
 
 def test_both_ranks_finish_with_a_value_of_their_own(ranks: Ranks) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from shardlint.example import Example
 
-from .conftest import Ranks, bad, good
+from .conftest import bad, good
+from .ranks import Ranks
 
 pytestmark = pytest.mark.proves("state-key-rename")
 

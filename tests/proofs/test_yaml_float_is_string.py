@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from .conftest import Ranks, bad, good
+from .conftest import bad, good
+from .ranks import Ranks
 
 pytestmark = pytest.mark.proves("yaml-float-is-string")
 
@@ -31,7 +32,7 @@ def test_the_optimizer_cannot_compare_the_text_and_takes_the_number(ranks: Ranks
     example = bad("yaml-float-is-string", 1)
     driver = "build(torch.nn.Linear(1, 1), {text!r}).defaults['lr']"
     config = example.files["sft.yaml"]
-    answers = ranks.run(driver.format(text=config), example, main="train.py")
+    answers = ranks.run(driver.format(text=config), example)
     error = "TypeError: '<=' not supported between instances of 'float' and 'str'"
     assert [answer.error for answer in answers] == [error] * 2
-    assert ranks.values(driver.format(text=config.replace("2e-5", "2.0e-5")), example, main="train.py") == [2e-5] * 2
+    assert ranks.values(driver.format(text=config.replace("2e-5", "2.0e-5")), example) == [2e-5] * 2
