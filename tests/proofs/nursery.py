@@ -30,7 +30,7 @@ Answer = dict[str, Any]
 LOOK = 0.25
 """Seconds between two looks at a rank that has not answered."""
 PATIENCE = 1.5
-"""Seconds in one and the same place after which a rank is said to wait."""
+"""Seconds of sleep in one and the same place after which a rank is said to wait."""
 LIMIT = 30.0
 """Seconds after which a rank that still moves is said to wait, too: it may go round in a loop for ever."""
 FRAME = re.compile(r'^  File "(.+)", line (\d+) in (\S+)', re.MULTILINE)
@@ -47,6 +47,14 @@ class Rank:
         self.process = fork.Process(target=live, args=(number, folder, theirs))
         self.process.start()
         theirs.close()
+
+    def busy(self) -> bool:
+        """Whether the rank computes or reads, or would if it had its turn; known on Linux only."""
+        try:
+            with open(f"/proc/{self.process.pid}/stat", encoding="utf-8") as file:
+                return file.read().rpartition(")")[2].split()[0] in ("R", "D")
+        except OSError:
+            return False
 
     def stack(self) -> list[list[Any]]:
         """Where the rank is: [file, line, function], the innermost first."""
@@ -95,10 +103,11 @@ class Pair:
             ready = wait([rank.jobs for rank in silent.values()], LOOK)
             answers |= {number: rank.answer() for number, rank in silent.items() if rank.jobs in ready}
             now = time.monotonic()
+            busy = any(rank.busy() for rank in silent.values())
             stacks = {} if ready else {number: rank.stack() for number, rank in silent.items()}
-            if stacks != places:
+            if now - started < LIMIT and (busy or stacks != places):
                 places, moved = stacks, now
-            elif stacks and (now - moved > PATIENCE or now - started > LIMIT):
+            elif stacks and (now - moved > PATIENCE or now - started >= LIMIT):
                 answers |= {number: {"state": "waiting", "stack": stack} for number, stack in stacks.items()}
         return [answers[number] for number in sorted(answers)]
 
