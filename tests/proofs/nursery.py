@@ -125,11 +125,26 @@ def live(number: int, folder: str, jobs: Connection[Answer, Job]) -> None:
     dist = torch.distributed
     torch.set_num_threads(1)
     os.environ |= {"RANK": str(number), "LOCAL_RANK": str(number), "WORLD_SIZE": "2"}
-    dist.init_process_group("gloo", store=dist.FileStore(os.path.join(folder, "store"), 2), rank=number, world_size=2)
+    dist.init_process_group("gloo", store=store(number, folder, dist), rank=number, world_size=2)
     nursery = os.getppid()
     while os.getppid() == nursery:
         if jobs.poll(1):
             jobs.send(perform(jobs.recv(), number, torch))
+
+
+def store(number: int, folder: str, dist: Any) -> Any:
+    """What the ranks meet in: a server of the first, whose port the other reads. Who waits in a file store polls it."""
+    path = os.path.join(folder, "port")
+    if number == 0:
+        served = dist.TCPStore("127.0.0.1", 0, is_master=True, wait_for_workers=False)
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            file.write(str(served.port))
+        os.rename(path + ".new", path)
+        return served
+    while not os.path.exists(path):
+        time.sleep(0.002)
+    with open(path, encoding="utf-8") as file:
+        return dist.TCPStore("127.0.0.1", int(file.read()), is_master=False, wait_for_workers=False)
 
 
 def perform(job: Job, number: int, torch: Any) -> Answer:
