@@ -24,8 +24,7 @@ class NewGroupInRankBranch(ProgramRule):
     Why is this bad?
     `new_group`, `new_subgroups`, `init_device_mesh` and `DeviceMesh` must be called by every rank of the job in the
     same order, also by those that will be no members. When ranks skip the call, its members wait in it; and later
-    groups are counted differently, so that the next one is paired with another. On two gloo processes the first use of
-    a group that follows a skipped one stands still too.
+    groups are counted differently, so that the next one is paired with another.
 
     Use instead
     Create all groups on every rank, and choose the one to use afterwards:
