@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PLAIN := $(VENV)/installed-plain
 DEV := $(VENV)/installed-dev
 PROVING := .venv-proofs
-PROOF_PACKAGES ?= torch==2.13.0 transformers==5.24.0
+PROOF_PACKAGES ?= torch==2.13.0 transformers==5.24.0 accelerate==1.15.0 datasets==5.2.0 pillow==13.0.0
 SHIPPED := $(shell find linter/shardlint rules/shardlint_rules -type f ! -name '*.pyc')
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -19,7 +19,7 @@ export PIP_ROOT_USER_ACTION := ignore
 help:
 	@echo "make demo       install shardlint and lint a small repo with planted mistakes"
 	@echo "make test       run the tests"
-	@echo "make proofs     run the tests that need torch and transformers, in an environment of their own"
+	@echo "make proofs     run the proofs of the rules and all that needs torch, in an environment of their own"
 	@echo "make fuzz       try COUNT inputs (10000) of SEED (0), made from the rules' examples and the files below CORPUS"
 	@echo "make quality    ruff, mypy, pyright, and shardlint on itself"
 	@echo "make bench      CORPUS=folder: compare speed and memory with ruff (see benchmarks/README.md)"
@@ -65,7 +65,8 @@ $(PROVING)/installed: pyproject.toml
 	$(PROVING)/bin/pip install --quiet --editable '.[dev]' $(PROOF_PACKAGES)
 	@touch $@
 
-# What a rule says that torch does is shown here by torch itself; the child that builds models runs for real.
+# What a rule says that torch does is shown here by torch itself, a proof at least for each rule that states one (`make
+# test` takes a sample where torch is installed); the child that builds models runs for real.
 proofs: $(PROVING)/installed
 	$(PROVING)/bin/python -m pytest tests/proofs tests/runtime tests/test_testing.py
 

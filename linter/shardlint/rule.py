@@ -170,6 +170,11 @@ class Rule:
     preview: ClassVar[bool] = False
     """Off unless selected by name: code alone cannot tell whether it is a defect."""
     fixes: ClassVar[FixSafety | None] = None
+    proof: ClassVar[tuple[str, str] | None] = None
+    """The test module that shows the defect in a run, and what it shows, in one line. Examples can be a proof by
+    themselves: see `waits`, `raises` and `runs` of `Example`."""
+    unproved: ClassVar[str] = ""
+    """Why no run can show the defect, in one line."""
     kind: ClassVar[str] = ""
 
     def __init__(self, voice: Voice) -> None:

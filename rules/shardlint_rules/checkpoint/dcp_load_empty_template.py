@@ -19,8 +19,8 @@ class DcpLoadEmptyTemplate(LocalRule):
     and training goes on with Adam's moments at zero. An empty dict loads nothing at all. Both were seen in a run.
 
     Use instead
-    `get_optimizer_state_dict(model, optimizer)` or `get_state_dict(model, optimizer)`, which create the state first;
-    or an object with `state_dict` and `load_state_dict` that uses them.
+    `get_optimizer_state_dict(model, optimizer)` or `get_state_dict(model, optimizer)`, which create the state first,
+    as long as no parameter has a gradient; or an object with `state_dict` and `load_state_dict` that uses them.
 
     Known limits
     Only an optimizer that is built in the same function, and is passed to no other one, is known to be fresh. A
@@ -32,6 +32,7 @@ class DcpLoadEmptyTemplate(LocalRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html")
     suspects = Call(f"{_DCP}.load", f"{_DCP}.state_dict_loader.load", f"{_DCP}.load_state_dict")
     symptoms = (r"[Ll]oss (?:jumps|spikes) after resum",)
+    proof = ("test_dcp_load_empty_template", "a fresh optimizer has no moments after the load, and no error says so")
     bad = (
         Bad(
             """
@@ -57,11 +58,14 @@ class DcpLoadEmptyTemplate(LocalRule):
             """
             import torch
             import torch.distributed.checkpoint as dcp
-            from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
+            from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict, set_optimizer_state_dict
 
             def resume(model, path):
                 optimizer = torch.optim.AdamW(model.parameters())
-                dcp.load({"optim": get_optimizer_state_dict(model, optimizer)}, checkpoint_id=path)
+                state = {"optim": get_optimizer_state_dict(model, optimizer)}
+                dcp.load(state, checkpoint_id=path)
+                set_optimizer_state_dict(model, optimizer, state["optim"])
+                return optimizer
 
             def later(model, optimizer, path):
                 dcp.load({"optim": optimizer.state_dict()}, checkpoint_id=path)

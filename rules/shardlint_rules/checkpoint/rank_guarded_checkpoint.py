@@ -14,8 +14,7 @@ class RankGuardedCheckpoint(ProgramRule):
     Why is this bad?
     Distributed Checkpoint, DeepSpeed and Megatron write and read a checkpoint together: every rank contributes its
     shards and waits for the others. When only rank 0 makes the call, it waits for ranks that never come, the others
-    wait in their next collective, and the job stands still until the timeout. On two gloo processes the first bad
-    example stands still.
+    wait in their next collective, and the job stands still until the timeout.
 
     Use instead
     Call it on every rank, and keep only what is truly for one rank (a log line, a `latest` file) behind the guard.
@@ -41,7 +40,8 @@ class RankGuardedCheckpoint(ProgramRule):
             def save(state, path):
                 if dist.get_rank() == 0:
                     dcp.save(state, checkpoint_id=path)  # error
-            """
+            """,
+            waits={"save({'w': torch.ones(1)}, folder)": "save"},
         ),
         Bad(
             {
@@ -62,7 +62,8 @@ class RankGuardedCheckpoint(ProgramRule):
                     write(state, checkpoint_id="last")
                 """,
                 "train/__init__.py": "",
-            }
+            },
+            waits={"train({'w': torch.ones(1)}, 1)": "save"},
         ),
         Bad(
             """
@@ -91,7 +92,8 @@ class RankGuardedCheckpoint(ProgramRule):
             def export(model, path):
                 if dist.get_rank() == 0:
                     dcp.save(get_model_state_dict(model), checkpoint_id=path, no_dist=True)
-            """
+            """,
+            runs=("save({'w': torch.ones(1)}, folder)", "export(torch.nn.Linear(1, 1), folder)"),
         ),
         Good(
             """

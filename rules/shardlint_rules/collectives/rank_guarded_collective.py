@@ -13,8 +13,7 @@ class RankGuardedCollective(ProgramRule):
 
     Why is this bad?
     A collective returns when every rank of the group has called it. Behind a test of the rank, the ranks that enter it
-    wait for ranks that never come, or meet them in another collective. Nothing is printed until the watchdog kills the
-    job. On two gloo processes `total` below stands still.
+    wait for ranks that never come, or meet them in another collective. Nothing is printed until the watchdog ends it.
 
     Use instead
     Call it on every rank, and keep only what is for one rank (printing, writing a file) behind the guard. Both arms of
@@ -46,7 +45,6 @@ class RankGuardedCollective(ProgramRule):
             def total(score):
                 if dist.get_rank() == 0:
                     dist.all_reduce(score)  # error
-                return score
 
             def evaluate(model, loader):
                 for batch in loader:
@@ -62,6 +60,7 @@ class RankGuardedCollective(ProgramRule):
                     if dist.get_rank() == 0:
                         dist.all_reduce(seen, group=self.on_cpu)  # error
             """
+            waits={"total(torch.ones(1))": "all_reduce", "evaluate(print, [1])": "barrier"},
         ),
         Bad(
             {
@@ -86,7 +85,8 @@ class RankGuardedCollective(ProgramRule):
                         value /= get_world_size()
                     return value
                 """,
-            }
+            },
+            waits={"Trainer(rank).log(torch.ones(1))": "all_reduce"},
         ),
     )
     good = (
@@ -103,11 +103,10 @@ class RankGuardedCollective(ProgramRule):
                 return data
 
             def share(value):
+                box = [value]
                 if dist.get_rank() == 0:
-                    box = [value]
                     dist.broadcast_object_list(box, src=0)
                 else:
-                    box = [None]
                     dist.broadcast_object_list(box, src=0)
                 return box[0]
 
@@ -124,7 +123,8 @@ class RankGuardedCollective(ProgramRule):
                     if turn == dist.get_rank():
                         save()
                     dist.barrier()
-            """
+            """,
+            runs=("first(list)", "assert share(rank) == 0", "members(torch.ones(1), [0, 1], None)", "turns(print)"),
         ),
     )
 

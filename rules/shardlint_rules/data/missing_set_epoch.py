@@ -37,11 +37,11 @@ class MissingSetEpoch(LocalRule):
     severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/data.html")
     suspects = Call(
-        f"{_TORCH}.DistributedSampler",
-        f"{_TORCH}.distributed.DistributedSampler",
+        *(f"{_TORCH}.{module}DistributedSampler" for module in ("", "distributed.")),
         f"{_TORCHDATA}.sampler.StatefulDistributedSampler",
     )
     symptoms = (r"[Ss]ame (?:order|batches|shuffling) (?:in|for) (?:each|every) epoch",)
+    proof = ("test_missing_set_epoch", "three epochs have one and the same order")
     bad = (
         Bad(
             """

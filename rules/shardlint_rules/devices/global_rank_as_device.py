@@ -31,11 +31,11 @@ class GlobalRankAsDevice(LocalRule):
     are not reported, nor are files of tests, nor what rank 0 alone runs: its device is 0.
     """
 
-    severity = "warning"
-    since = "0.1.0"
+    severity, since = "warning", "0.1.0"
     evidence = research("https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables")
     suspects = _DEVICE | (_OTHERS & _IN_RANKED_FILE)
     symptoms = (r"CUDA error: invalid device ordinal", r"Duplicate GPU detected")
+    unproved = "it needs a second machine with GPUs"
     bad = (
         Bad(
             """

@@ -31,11 +31,11 @@ class OptimizerBeforeShard(LocalRule):
     reported; the same holds when that argument is no constant.
     """
 
-    severity = "error"
-    since = "0.1.0"
+    severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/fsdp.html")
     suspects = _OPTIMIZER & InFunctionWith(_SHARD)
     symptoms = (r"optimizer does not seem to reference any FSDP parameters",)
+    proof = ("test_optimizer_before_shard", "a step moves no parameter of the sharded model")
     bad = (
         Bad(
             """

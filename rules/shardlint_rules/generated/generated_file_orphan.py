@@ -34,6 +34,7 @@ class GeneratedFileOrphan(ChangeRule):
     evidence = observation()
     suspects = ChangedFiles(".py", ".proto", ".in", ".j2", ".jinja", ".tmpl", ".tpl", ".fbs", ".thrift", ".g4")
     symptoms = (r"No such file or directory: '.*(?:modular_\w+|_patch_gen_config)\.py'",)
+    proof = ("test_generated_files", "the generator fails for want of its source")
     bad = (
         Bad(
             before={_CONFIG: "EPS = 1e-6\n", _PATCHED: _OUTPUT.format(mark="")},

@@ -42,6 +42,7 @@ class ClipBeforeUnscale(LocalRule):
     suspects = _CLIP & InFunctionWith(_STEP)
     fixes = unsafe("every step gets the size that the clipping asks for, which changes the training")
     symptoms = (r"(?i)learning rate (?:seems to have|has|had) no effect",)
+    proof = ("test_clip_before_unscale", "a step is 65536 times too small")
     bad = (
         Bad(
             """

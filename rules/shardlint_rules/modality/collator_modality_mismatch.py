@@ -37,16 +37,16 @@ class CollatorModalityMismatch(LocalRule):
 
     Known limits
     Both sides must be known: a dataset whose code shows the keys of its samples or loads media into them, or a model of
-    transformers; and a collator of a known library, or one of the project that takes keys by name. They are followed
-    through names, parameters, factories, registries and `**kwargs`. Not seen: columns that a dataset of the hub has,
-    samples that are tuples or made beforehand, a `ConcatDataset`, media that a setting turns on, a pair of which one
-    branch fits. What leads into a configuration counts as not judged (`--show-unknown`).
+    transformers; and a collator of a known library, or one of the project that takes keys by name. Not seen: columns
+    that a dataset of the hub has, samples that are tuples or made beforehand, a `ConcatDataset`, media that a setting
+    turns on, a pair of which one branch fits. What leads into a configuration counts as not judged (`--show-unknown`).
     """
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://huggingface.co/docs/transformers/main_classes/data_collator")
     suspects = Given("data_collator", "collate_fn", spread_into="Trainer")
     symptoms = (r"KeyError: '(pixel_values|input_features)'", r"You should supply an encoding .* includes input_ids")
+    proof = ("test_collator_modality_mismatch", "images are left out of the batch, or model or tokenizer fails")
     bad = (
         Bad(
             {

@@ -51,6 +51,7 @@ class ConfigModalityMismatch(ConfigRule):
     evidence = research("https://llamafactory.readthedocs.io/en/latest/", "https://docs.axolotl.ai")
     suspects = Scalars(r"[^{}$]+", kinds=("yaml", "json"), at={key: _WORDS[of]["marks"] for key, of in _NAMES.items()})
     symptoms = (r"This model does not support (image|video|audio) input", r"(Image p|P)rocessor was not found")
+    proof = ("test_config_modality_mismatch", "with a text template the first batch fails; a text model loses images")
     bad = (
         Bad("model_name_or_path: Qwen2-VL-7B\nstage: sft\ndataset: mllm_demo\ntemplate: qwen  # error", path="a.yml"),
         Bad("base_model: 'x/Llama-3.2-3B'\nprocessor_type: AutoProcessor  # error\ndatasets: []", path="a.yml"),

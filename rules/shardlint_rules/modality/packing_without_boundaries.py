@@ -61,6 +61,7 @@ class PackingWithoutBoundaries(LocalRule):
         r"(?:loss|eval).*(?:lower|drops?|better) (?:with|when) packing",
         r"[Cc]ross[- ](?:sample|document) (?:attention|contamination)",
     )
+    proof = ("test_packing_without_boundaries", "the second sample of a row attends to the first")
     bad = (
         Bad(
             """

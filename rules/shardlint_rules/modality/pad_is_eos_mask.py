@@ -38,8 +38,7 @@ class PadIsEosMask(LocalRule):
     the limit. The loss looks healthy.
 
     Use instead
-    Mask by position: `labels[attention_mask == 0] = -100`, or pad labels with -100 in the first place. A pad token of
-    its own helps too.
+    Mask by position: `labels[attention_mask == 0] = -100`, or pad labels with -100; a pad token of its own helps too.
 
     Known limits
     The tokenizer must be the same object or have the same name in one file, or be handed to the function or class by a
@@ -55,6 +54,7 @@ class PadIsEosMask(LocalRule):
         r"(?:never|doesn't|does not) (?:stops?|emits?|generates?) .*(?:eos|EOS|</s>)",
         r"keeps generating until max",
     )
+    proof = ("test_pad_is_eos_mask", "a tiny model does not learn where a text ends")
     bad = (
         Bad(
             """
