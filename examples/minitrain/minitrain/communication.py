@@ -65,8 +65,8 @@ def heads_to_sequence(heads: Tensor, group: dist.ProcessGroup) -> Tensor:
     return torch.cat(_exchange(parts, group).unbind(), dim=2)
 
 
-def sum_over(value: Tensor, group: dist.ProcessGroup | None = None) -> Tensor:
-    """The sum of a tensor over the ranks of a group, or of the job. All of them must call it."""
+def sum_over_ranks(value: Tensor) -> Tensor:
+    """The sum of a tensor over all ranks of the job. All of them must call it."""
     total = value.detach().clone()
-    dist.all_reduce(total, group=group)
+    dist.all_reduce(total)
     return total

@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader, Dataset, DistributedSampler
 from minitrain import checkpoint, gradients
 from minitrain.arguments import Arguments, OptimizerArguments, load_arguments
 from minitrain.collators import FigureCollator, PackingCollator
-from minitrain.communication import sum_over
+from minitrain.communication import sum_over_ranks
 from minitrain.datasets import CountingDataset, FigureDataset, Sample
 from minitrain.models.generated.patched_modeling_mini import IGNORE, Mini, MiniConfig, init_weights
 from minitrain.parallel_state import ParallelState, init_parallel_state
@@ -53,8 +53,8 @@ def parameter_groups(model: nn.Module, weight_decay: float) -> list[dict[str, ob
     return [{"params": params, "weight_decay": decay} for (_, decay), params in groups.items()]
 
 
-def build(arguments: Arguments, state: ParallelState) -> tuple[Mini, Optimizer]:
-    """The sharded model, with its first weights, and an optimizer for it."""
+def build(arguments: Arguments, state: ParallelState) -> tuple[Mini, Optimizer, int]:
+    """The sharded model, its optimizer, and how many steps they have behind them."""
     config = MiniConfig(**arguments.model.config)
     with torch.device("meta"):
         model = Mini(config)
@@ -82,7 +82,8 @@ def build(arguments: Arguments, state: ParallelState) -> tuple[Mini, Optimizer]:
         lr=arguments.optimizer.lr,
         betas=arguments.optimizer.betas,
     )
-    return model, optimizer
+    step = checkpoint.load(model, optimizer, arguments.train.resume) if arguments.train.resume else 0
+    return model, optimizer, step
 
 
 def first_weights(config: MiniConfig, arguments: Arguments) -> dict[str, Tensor]:
@@ -97,7 +98,7 @@ def first_weights(config: MiniConfig, arguments: Arguments) -> dict[str, Tensor]
 def train(arguments: Arguments) -> list[float]:
     """Train as the arguments say, and return the loss of each step, which is the same on every rank."""
     state = init_parallel_state(arguments.parallel)
-    model, optimizer = build(arguments, state)
+    model, optimizer, step = build(arguments, state)
     scaler = torch.amp.GradScaler(state.device.type, enabled=arguments.train.precision == "fp16")
     tokenizer = Tokenizer()
     if arguments.data.kind == "text":
@@ -115,7 +116,6 @@ def train(arguments: Arguments) -> list[float]:
         collate_fn=collator,
         drop_last=True,
     )
-    step = checkpoint.load(model, optimizer, arguments.train.resume) if arguments.train.resume else 0
     losses: list[float] = []
     first_epoch, done = divmod(step, len(loader))
     for epoch in range(first_epoch, arguments.train.epochs):
@@ -123,7 +123,7 @@ def train(arguments: Arguments) -> list[float]:
         for batch in islice(loader, done, None):
             batch = {name: tensor.to(state.device) for name, tensor in batch.items()}
             set_learning_rate(optimizer, arguments.optimizer, step)
-            tokens = sum_over((batch["labels"] != IGNORE).sum(), dp.get_group())
+            tokens = sum_over_ranks((batch["labels"] != IGNORE).sum()) / arguments.parallel.sp
             loss = model(**batch) / tokens
             scaler.scale(loss).backward()
             scaler.unscale_(optimizer)
@@ -132,7 +132,7 @@ def train(arguments: Arguments) -> list[float]:
             scaler.update()
             optimizer.zero_grad()
             step += 1
-            losses.append(sum_over(loss).item())
+            losses.append(sum_over_ranks(loss).item())
             if step % arguments.train.log_every == 0 and dist.get_rank() == 0:
                 log.info("epoch %d step %d loss %.4f norm %.3f", epoch, step, losses[-1], norm)
             if arguments.train.output and step % arguments.train.save_every == 0:

@@ -48,6 +48,13 @@ class OptimizerBeforeShard(LocalRule):
                 model = FSDP(model)
                 return model, opt
 
+            def grouped(model, groups_of):
+                opt = torch.optim.AdamW(groups_of(model, 0.1), lr=1e-3)  # error
+                for layer in model.layers:
+                    fully_shard(layer)
+                fully_shard(model)
+                return opt
+
             class Trainer:
                 def setup(self):
                     decay = [p for name, p in self.model.named_parameters() if "bias" not in name]
@@ -65,6 +72,15 @@ class OptimizerBeforeShard(LocalRule):
             def after(model):
                 model = FSDP(model)
                 return model, torch.optim.AdamW(model.parameters())
+
+            def grouped(model, groups_of):
+                fully_shard(model)
+                return torch.optim.AdamW(groups_of(model, 0.1))
+
+            def of_another(model, teacher, groups_of):
+                opt = torch.optim.AdamW(groups_of(teacher, len(model.layers)))
+                fully_shard(model)
+                return opt
 
             def another(model, teacher):
                 opt = torch.optim.AdamW(model.parameters())
@@ -97,27 +113,31 @@ class OptimizerBeforeShard(LocalRule):
             model = shard.receiver if shard.name == "*.to_empty" else shard.argument("module", 0)
             if not site.reaches_in_round(shard) or _keeps_parameters(shard) or _built_again(shard):
                 continue
-            if model is not None and any(model.same_as(owner) for owner in owners):
+            sure = [certainty for owner, certainty in owners if model is not None and model.same_as(owner)]
+            if model is not None and sure:
                 yield site.finding(
                     f"`{site.called}` takes the parameters of `{model.text}` before `{shard.called}` replaces them: "
                     "`step` updates tensors that the model no longer uses, and nothing is learned",
                     help=f"build the optimizer after `{shard.called}`, from the parameters of the sharded model",
                     related=[shard.note("the parameters are replaced here")],
-                    certainty=shard.certainty,
+                    certainty=min(shard.certainty, max(sure)),
                 )
                 return
 
 
-def _owners(given: Expression, depth: int = 0) -> list[Expression]:
-    """The models whose `parameters()` an argument is made of."""
-    found: list[Expression] = []
+def _owners(given: Expression, depth: int = 0) -> list[tuple[Expression, float]]:
+    """The models whose `parameters()` an argument is made of, and, less certain, those that a function makes it from:
+    `groups_of(model, decay)`."""
+    found: list[tuple[Expression, float]] = []
     for value in given.values:
+        made = value.as_site()
         for part in value.parts:
             call = part.as_site()
             if call is not None and call.called.endswith((".parameters", ".named_parameters")) and call.receiver:
-                found.append(call.receiver)
+                found.append((call.receiver, 1.0))
             elif call is None and depth < 2 and part.last_name and part is not value:
                 found += _owners(part, depth + 1)
+        found += [(argument, 0.8) for argument in (made.positional if made is not None else ())]
     return found
 
 

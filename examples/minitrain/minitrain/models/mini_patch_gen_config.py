@@ -62,12 +62,4 @@ def mini_forward(
 
 @config.override_method("Mini.get_parallel_plan", description="axis of the mesh, parameters, placement")
 def mini_get_parallel_plan(self: Mini) -> dict[str, dict[str, Placement]]:
-    if not self.config.experts:
-        return {}
-    return {
-        "ep": {
-            "layers.*.mlp.experts.gate": Shard(0),
-            "layers.*.mlp.experts.up": Shard(0),
-            "layers.*.mlp.experts.down": Shard(0),
-        }
-    }
+    return {"ep": {"layers.*.mlp.experts.*": Shard(0)}} if self.config.experts else {}

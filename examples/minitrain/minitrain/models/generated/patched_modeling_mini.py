@@ -198,15 +198,7 @@ class Mini(nn.Module):
         return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE, reduction="sum")
 
     def get_parallel_plan(self: Mini) -> dict[str, dict[str, Placement]]:
-        if not self.config.experts:
-            return {}
-        return {
-            "ep": {
-                "layers.*.mlp.experts.gate": Shard(0),
-                "layers.*.mlp.experts.up": Shard(0),
-                "layers.*.mlp.experts.down": Shard(0),
-            }
-        }
+        return {"ep": {"layers.*.mlp.experts.*": Shard(0)}} if self.config.experts else {}
 
 
 def init_weights(model: nn.Module, seed: int) -> None:
