@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from minitrain.datasets import Sample
-from minitrain.models.modeling_mini import IGNORE
+from minitrain.models.modeling_mini import IGNORE_INDEX
 from minitrain.tokenizer import Tokenizer
 
 
@@ -30,7 +30,7 @@ class PackingCollator:
         position_ids = torch.cat([torch.arange(len(sample["input_ids"])) for sample in samples])[None]
         return {
             "input_ids": pad_to_multiple(input_ids, self.multiple, self.tokenizer.pad_token_id),
-            "labels": pad_to_multiple(labels, self.multiple, IGNORE),
+            "labels": pad_to_multiple(labels, self.multiple, IGNORE_INDEX),
             "position_ids": pad_to_multiple(position_ids, self.multiple, 0),
         }
 
@@ -45,11 +45,11 @@ class FigureCollator:
     def __call__(self, samples: list[Sample]) -> dict[str, Tensor]:
         pad = self.tokenizer.pad_token_id
         input_ids = pad_sequence([sample["input_ids"] for sample in samples], batch_first=True, padding_value=pad)
-        labels = pad_sequence([sample["labels"] for sample in samples], batch_first=True, padding_value=IGNORE)
+        labels = pad_sequence([sample["labels"] for sample in samples], batch_first=True, padding_value=IGNORE_INDEX)
         input_ids = pad_to_multiple(input_ids, self.multiple, pad)
         return {
             "input_ids": input_ids,
-            "labels": pad_to_multiple(labels, self.multiple, IGNORE),
+            "labels": pad_to_multiple(labels, self.multiple, IGNORE_INDEX),
             "position_ids": torch.arange(input_ids.shape[1]).expand(len(samples), -1),
             "pixel_values": torch.cat([sample["pixel_values"] for sample in samples]),
         }

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from minitrain.models.modeling_mini import IGNORE
+from minitrain.models.modeling_mini import IGNORE_INDEX
 from minitrain.tokenizer import Tokenizer
 
 Sample = dict[str, Tensor]
@@ -14,7 +14,7 @@ Sample = dict[str, Tensor]
 
 def next_tokens(input_ids: list[int], prompt: int) -> list[int]:
     """The label of each token: the one that comes next, from the end of the prompt on."""
-    return [*[IGNORE] * (prompt - 1), *input_ids[prompt:], IGNORE]
+    return [*[IGNORE_INDEX] * (prompt - 1), *input_ids[prompt:], IGNORE_INDEX]
 
 
 class CountingDataset(Dataset[Sample]):

@@ -22,7 +22,7 @@ from minitrain.arguments import Arguments, OptimizerArguments, load_arguments
 from minitrain.collators import FigureCollator, PackingCollator
 from minitrain.communication import sum_over_ranks
 from minitrain.datasets import CountingDataset, FigureDataset, Sample
-from minitrain.models.generated.patched_modeling_mini import IGNORE, Mini, MiniConfig, init_weights
+from minitrain.models.generated.patched_modeling_mini import IGNORE_INDEX, Mini, MiniConfig, init_weights
 from minitrain.parallel_state import ParallelState, init_parallel_state
 from minitrain.tokenizer import Tokenizer
 
@@ -95,6 +95,11 @@ def first_weights(config: MiniConfig, arguments: Arguments) -> dict[str, Tensor]
     return model.state_dict()
 
 
+def model_of(path: str) -> Mini:
+    """The model of a configuration, without its parallel plan: `shardlint plan` judges both."""
+    return Mini(MiniConfig(**load_arguments(path).model.config))
+
+
 def train(arguments: Arguments) -> list[float]:
     """Train as the arguments say, and return the loss of each step, which is the same on every rank."""
     state = init_parallel_state(arguments.parallel)
@@ -123,7 +128,7 @@ def train(arguments: Arguments) -> list[float]:
         for batch in islice(loader, done, None):
             batch = {name: tensor.to(state.device) for name, tensor in batch.items()}
             set_learning_rate(optimizer, arguments.optimizer, step)
-            tokens = sum_over_ranks((batch["labels"] != IGNORE).sum()) / arguments.parallel.sp
+            tokens = sum_over_ranks((batch["labels"] != IGNORE_INDEX).sum()) / arguments.parallel.sp
             loss = model(**batch) / tokens
             scaler.scale(loss).backward()
             scaler.unscale_(optimizer)

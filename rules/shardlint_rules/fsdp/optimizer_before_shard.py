@@ -26,9 +26,8 @@ class OptimizerBeforeShard(LocalRule):
     Shard the model first, then build the optimizer from the parameters of the sharded model.
 
     Known limits
-    Optimizer and sharding must stand in one function, on a name that is followed there. Nothing is reported where
-    another optimizer is built after the sharding. `FSDP(..., use_orig_params=True)` keeps the parameters, so it is not
-    reported; the same holds when that argument is no constant.
+    Optimizer and sharding must stand in one function, on a name that is followed there, with no other optimizer after
+    the sharding. `FSDP(..., use_orig_params=True)`, and with no constant there, keeps the parameters: not reported.
     """
 
     severity = "error"
@@ -48,13 +47,6 @@ class OptimizerBeforeShard(LocalRule):
                 model = FSDP(model)
                 return model, opt
 
-            def grouped(model, groups_of):
-                opt = torch.optim.AdamW(groups_of(model, 0.1), lr=1e-3)  # error
-                for layer in model.layers:
-                    fully_shard(layer)
-                fully_shard(model)
-                return opt
-
             class Trainer:
                 def setup(self):
                     decay = [p for name, p in self.model.named_parameters() if "bias" not in name]
@@ -72,15 +64,6 @@ class OptimizerBeforeShard(LocalRule):
             def after(model):
                 model = FSDP(model)
                 return model, torch.optim.AdamW(model.parameters())
-
-            def grouped(model, groups_of):
-                fully_shard(model)
-                return torch.optim.AdamW(groups_of(model, 0.1))
-
-            def of_another(model, teacher, groups_of):
-                opt = torch.optim.AdamW(groups_of(teacher, len(model.layers)))
-                fully_shard(model)
-                return opt
 
             def another(model, teacher):
                 opt = torch.optim.AdamW(model.parameters())
@@ -106,15 +89,13 @@ class OptimizerBeforeShard(LocalRule):
 
     def judge(self, site: Site) -> Findings:
         given = site.argument("params", 0)
-        if given is None:
-            return
-        owners = _owners(given)
+        owners = _owners(given) if given is not None else []
         for shard in site.function.calls(_SHARD):
             model = shard.receiver if shard.name == "*.to_empty" else shard.argument("module", 0)
-            if not site.reaches_in_round(shard) or _keeps_parameters(shard) or _built_again(shard):
+            if model is None or not site.reaches_in_round(shard) or _keeps_parameters(shard) or _built_again(shard):
                 continue
-            sure = [certainty for owner, certainty in owners if model is not None and model.same_as(owner)]
-            if model is not None and sure:
+            sure = [certainty for owner, certainty in owners if model.same_as(owner)]
+            if sure:
                 yield site.finding(
                     f"`{site.called}` takes the parameters of `{model.text}` before `{shard.called}` replaces them: "
                     "`step` updates tensors that the model no longer uses, and nothing is learned",
@@ -126,18 +107,17 @@ class OptimizerBeforeShard(LocalRule):
 
 
 def _owners(given: Expression, depth: int = 0) -> list[tuple[Expression, float]]:
-    """The models whose `parameters()` an argument is made of, and, less certain, those that a function makes it from:
-    `groups_of(model, decay)`."""
+    """The models whose `parameters()` an argument is made of; less certain, what `groups_of(model, decay)` is given."""
     found: list[tuple[Expression, float]] = []
     for value in given.values:
         made = value.as_site()
+        found += [(argument, 0.8) for argument in (made.positional if made is not None else ())]
         for part in value.parts:
             call = part.as_site()
             if call is not None and call.called.endswith((".parameters", ".named_parameters")) and call.receiver:
                 found.append((call.receiver, 1.0))
             elif call is None and depth < 2 and part.last_name and part is not value:
                 found += _owners(part, depth + 1)
-        found += [(argument, 0.8) for argument in (made.positional if made is not None else ())]
     return found
 
 

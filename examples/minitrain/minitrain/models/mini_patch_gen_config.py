@@ -11,7 +11,7 @@ from torch.distributed.tensor import DTensor, Placement, Shard
 from torch.nn import functional as F
 
 from minitrain.communication import all_to_all, exchange_counts, heads_to_sequence, sequence_to_heads
-from minitrain.models.modeling_mini import IGNORE, Attention, Experts, Mini, attend, run_experts
+from minitrain.models.modeling_mini import IGNORE_INDEX, Attention, Experts, Mini, attend, run_experts
 from minitrain.parallel_state import parallel_state
 from minitrain.patchgen import PatchConfig
 
@@ -57,7 +57,7 @@ def mini_forward(
     for layer in self.layers:
         hidden = layer(hidden, position_ids)
     logits = self.head(self.norm(hidden)).float()
-    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE, reduction="sum")
+    return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE_INDEX, reduction="sum")
 
 
 @config.override_method("Mini.get_parallel_plan", description="axis of the mesh, parameters, placement")

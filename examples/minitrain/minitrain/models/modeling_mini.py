@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-IGNORE = -100
+IGNORE_INDEX = -100
 
 
 @dataclass(frozen=True)
@@ -158,12 +158,12 @@ class Mini(nn.Module):
     def forward(
         self, input_ids: Tensor, position_ids: Tensor, labels: Tensor, pixel_values: Tensor | None = None
     ) -> Tensor:
-        """The loss, summed over all labels that are not `IGNORE`. A label is the token that comes next."""
+        """The loss, summed over all labels that are not `IGNORE_INDEX`. A label is the token that comes next."""
         hidden = self.embed_inputs(input_ids, pixel_values)
         for layer in self.layers:
             hidden = layer(hidden, position_ids)
         logits = self.head(self.norm(hidden)).float()
-        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE, reduction="sum")
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE_INDEX, reduction="sum")
 
 
 def init_weights(model: nn.Module, seed: int) -> None:

@@ -29,7 +29,7 @@ from torch.distributed.tensor import DTensor, Placement, Shard
 from minitrain.communication import all_to_all, exchange_counts, heads_to_sequence, sequence_to_heads
 from minitrain.parallel_state import parallel_state
 
-IGNORE = -100
+IGNORE_INDEX = -100
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ class Mini(nn.Module):
         for layer in self.layers:
             hidden = layer(hidden, position_ids)
         logits = self.head(self.norm(hidden)).float()
-        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE, reduction="sum")
+        return F.cross_entropy(logits.flatten(0, 1), labels.flatten(), ignore_index=IGNORE_INDEX, reduction="sum")
 
     def get_parallel_plan(self: Mini) -> dict[str, dict[str, Placement]]:
         return {"ep": {"layers.*.mlp.experts.*": Shard(0)}} if self.config.experts else {}
