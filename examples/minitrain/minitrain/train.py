@@ -11,6 +11,7 @@ from itertools import islice
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.amp import GradScaler
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from torch.distributed.tensor import DTensor, Shard, distribute_tensor
@@ -100,27 +101,35 @@ def model_of(path: str) -> Mini:
     return Mini(MiniConfig(**load_arguments(path).model.config))
 
 
+def build_loader(arguments: Arguments, state: ParallelState) -> tuple[DataLoader[Sample], DistributedSampler[Sample]]:
+    """The batches of this rank, and what draws its samples. Ranks along `sp` get the same batches.
+
+    Raises:
+        ValueError: when the ranks cannot share the batch evenly.
+    """
+    data, dp = arguments.data, state.data["dp"]
+    if data.global_batch_size % dp.size():
+        raise ValueError(f"{dp.size()} ranks cannot share a batch of {data.global_batch_size} samples evenly")
+    tokenizer = Tokenizer()
+    dataset: Dataset[Sample]
+    collator: PackingCollator | FigureCollator
+    if data.kind == "text":
+        dataset = CountingDataset(data.samples, data.max_length, tokenizer)
+        collator = PackingCollator(tokenizer, arguments.parallel.sp)
+    else:
+        dataset = FigureDataset(data.samples, arguments.model.config["patch_dim"], tokenizer)
+        collator = FigureCollator(tokenizer, arguments.parallel.sp)
+    sampler = DistributedSampler(dataset, dp.size(), dp.get_local_rank(), seed=arguments.train.seed, drop_last=True)
+    size = data.global_batch_size // dp.size()
+    return DataLoader(dataset, size, sampler=sampler, collate_fn=collator, drop_last=True), sampler
+
+
 def train(arguments: Arguments) -> list[float]:
     """Train as the arguments say, and return the loss of each step, which is the same on every rank."""
     state = init_parallel_state(arguments.parallel)
     model, optimizer, step = build(arguments, state)
-    scaler = torch.amp.GradScaler(state.device.type, enabled=arguments.train.precision == "fp16")
-    tokenizer = Tokenizer()
-    if arguments.data.kind == "text":
-        dataset: Dataset[Sample] = CountingDataset(arguments.data.samples, arguments.data.max_length, tokenizer)
-        collator = PackingCollator(tokenizer, arguments.parallel.sp)
-    else:
-        dataset = FigureDataset(arguments.data.samples, arguments.model.config["patch_dim"], tokenizer)
-        collator = FigureCollator(tokenizer, arguments.parallel.sp)
-    dp = state.data["dp"]
-    sampler = DistributedSampler(dataset, dp.size(), dp.get_local_rank(), seed=arguments.train.seed, drop_last=True)
-    loader = DataLoader(
-        dataset,
-        batch_size=arguments.data.global_batch_size // dp.size(),
-        sampler=sampler,
-        collate_fn=collator,
-        drop_last=True,
-    )
+    loader, sampler = build_loader(arguments, state)
+    scaler = GradScaler(state.device.type, enabled=arguments.train.precision == "fp16")
     losses: list[float] = []
     first_epoch, done = divmod(step, len(loader))
     for epoch in range(first_epoch, arguments.train.epochs):
@@ -129,13 +138,7 @@ def train(arguments: Arguments) -> list[float]:
             batch = {name: tensor.to(state.device) for name, tensor in batch.items()}
             set_learning_rate(optimizer, arguments.optimizer, step)
             tokens = sum_over_ranks((batch["labels"] != IGNORE_INDEX).sum()) / arguments.parallel.sp
-            loss = model(**batch) / tokens
-            scaler.scale(loss).backward()
-            scaler.unscale_(optimizer)
-            norm = gradients.clip_grad_norm_(model.parameters(), arguments.optimizer.max_grad_norm)
-            scaler.step(optimizer)
-            scaler.update()
-            optimizer.zero_grad()
+            loss, norm = train_step(model, optimizer, scaler, batch, tokens, arguments.optimizer.max_grad_norm)
             step += 1
             losses.append(sum_over_ranks(loss).item())
             if step % arguments.train.log_every == 0 and dist.get_rank() == 0:
@@ -144,6 +147,26 @@ def train(arguments: Arguments) -> list[float]:
                 checkpoint.save(model, optimizer, step, arguments.train.output)
         done = 0
     return losses
+
+
+def train_step(
+    model: Mini, optimizer: Optimizer, scaler: GradScaler, batch: Sample, tokens: Tensor, max_norm: float
+) -> tuple[Tensor, Tensor]:
+    """One step of the optimizer; the part of this rank in the loss, and the norm of the gradients.
+
+    Args:
+        batch: the batch of this rank.
+        tokens: how many labels the batches of all ranks have.
+        max_norm: the norm to which gradients are clipped.
+    """
+    loss = model(**batch) / tokens
+    scaler.scale(loss).backward()
+    scaler.unscale_(optimizer)
+    norm = gradients.clip_grad_norm_(model.parameters(), max_norm)
+    scaler.step(optimizer)
+    scaler.update()
+    optimizer.zero_grad()
+    return loss, norm
 
 
 def set_learning_rate(optimizer: Optimizer, arguments: OptimizerArguments, step: int) -> None:
