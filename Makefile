@@ -90,4 +90,4 @@ modality-table: $(DEV)
 
 clean:
 	rm -rf $(VENV) $(PROVING) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find linter rules tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
+	find linter rules tests benchmarks examples -name __pycache__ -type d -exec rm -rf {} +

@@ -5,6 +5,7 @@
 # mypy: disable-error-code="import-not-found, no-untyped-call"
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,8 @@ Overrides = dict[str, dict[str, Any]]
 
 def arguments_of(config: str, overrides: Overrides) -> Any:
     """The arguments of a configuration of minitrain, with some of them replaced."""
-    from minitrain import arguments
-
-    folder = Path(arguments.__file__).parents[1]
+    arguments = importlib.import_module("minitrain.arguments")
+    folder = Path(str(arguments.__file__)).parents[1]
     loaded = arguments.load_arguments(folder / "configs" / config)
     sections = {name: replace(getattr(loaded, name), **values) for name, values in overrides.items()}
     return replace(loaded, **sections)
@@ -32,20 +32,18 @@ def train(config: str, **overrides: dict[str, Any]) -> list[float]:
 
 def norms_at_step(config: str, **overrides: dict[str, Any]) -> list[float]:
     """Train, and give the norm of the gradients that each step of the optimizer finds."""
-    import torch
-
-    from minitrain import train
+    from minitrain.train import train
+    from torch.nn.utils import get_total_norm
+    from torch.optim.optimizer import register_optimizer_step_pre_hook
 
     found: list[float] = []
 
-    class Listening(torch.optim.AdamW):
-        def step(self, closure: Any = None) -> Any:
-            grads = [p.grad.full_tensor() for group in self.param_groups for p in group["params"]]
-            found.append(float(torch.nn.utils.get_total_norm(grads)))
-            return super().step(closure)
+    def hear(optimizer: Any, *_: object) -> None:
+        grads = [p.grad.full_tensor() for group in optimizer.param_groups for p in group["params"]]
+        found.append(float(get_total_norm(grads)))
 
-    torch.optim.AdamW = Listening
-    train.train(arguments_of(config, overrides))
+    register_optimizer_step_pre_hook(hear)
+    train(arguments_of(config, overrides))
     return found
 
 

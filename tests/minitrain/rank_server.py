@@ -8,6 +8,7 @@ imported once.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -19,18 +20,20 @@ from pathlib import Path
 from typing import Any
 
 JOBS = Path(__file__).with_name("jobs.py")
+WANTED = (
+    "torch._dynamo",
+    "torch.distributed.checkpoint",
+    "torch.distributed.fsdp",
+    "torch.distributed.tensor.parallel",
+    "yaml",
+)
+"""What minitrain imports, sooner or later: a forked process has it already."""
 
 
 def serve() -> None:
     """Answer jobs until standard input ends."""
-    import torch
-    import torch._dynamo
-    import torch.distributed.checkpoint
-    import torch.distributed.fsdp
-    import torch.distributed.tensor.parallel
-    import yaml  # noqa: F401  # all that minitrain imports, here and later, so that a forked process has it
-
-    torch.set_num_threads(1)
+    for name in WANTED:
+        importlib.import_module(name)
     for line in sys.stdin:
         with tempfile.TemporaryDirectory() as answers:
             print(json.dumps(run(json.loads(line), Path(answers))), flush=True)

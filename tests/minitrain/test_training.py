@@ -11,7 +11,7 @@ from .ranks import Ranks
 pytest.importorskip("torch", reason="minitrain trains on gloo processes")
 
 FEW = {"samples": 48}
-LAYOUTS = [
+LAYOUTS: list[tuple[str, int, dict[str, int]]] = [
     ("text.yaml", 2, {}),
     ("text.yaml", 4, {}),
     ("figures.yaml", 2, {"sp": 2}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -35,7 +36,7 @@ def save(model: nn.Module, optimizer: Optimizer, step: int, output: str) -> None
 def load(model: nn.Module, optimizer: Optimizer, folder: str) -> int:
     """Read a checkpoint, from any number of ranks, and return its step. All ranks must call it."""
     weights, moments = get_state_dict(model, optimizer)
-    state = {"model": weights, "optimizer": moments, "step": 0}
+    state: dict[str, Any] = {"model": weights, "optimizer": moments, "step": 0}
     dcp.load(state, checkpoint_id=folder)
     set_state_dict(model, optimizer, model_state_dict=weights, optim_state_dict=moments)
     return int(state["step"])
@@ -49,7 +50,7 @@ def read_weights(path: str) -> dict[str, Tensor]:
     return weights
 
 
-def share_weights(model: nn.Module, weights: dict[str, Tensor]) -> None:
+def share_weights(model: nn.Module, weights: dict[str, Any]) -> None:
     """Give each rank its shards of the weights that rank 0 has. All ranks must call it."""
     options = StateDictOptions(full_state_dict=True, broadcast_from_rank0=True)
     set_model_state_dict(model, weights, options=options)

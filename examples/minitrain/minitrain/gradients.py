@@ -21,8 +21,14 @@ def clip_grad_norm_(parameters: Iterable[nn.Parameter], max_norm: float) -> Tens
     for parameter in parameters:
         if isinstance(parameter.grad, DTensor):
             by_mesh[parameter.grad.device_mesh].append(parameter)
-    norms = [torch.nn.utils.get_total_norm([p.grad for p in group]) for group in by_mesh.values()]
-    total = torch.linalg.vector_norm(torch.stack([norm.full_tensor() for norm in norms]))
+    norms = [_norm([p.grad for p in group if p.grad is not None]) for group in by_mesh.values()]
+    total = torch.linalg.vector_norm(torch.stack(norms))
     for group in by_mesh.values():
         torch.nn.utils.clip_grads_with_norm_(group, max_norm, total)
     return total
+
+
+def _norm(gradients: list[Tensor]) -> Tensor:
+    """The norm of gradients of one mesh, on every rank."""
+    norm = torch.nn.utils.get_total_norm(gradients)
+    return norm.full_tensor() if isinstance(norm, DTensor) else norm

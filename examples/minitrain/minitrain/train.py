@@ -23,7 +23,7 @@ from minitrain.arguments import Arguments, OptimizerArguments, load_arguments
 from minitrain.collators import FigureCollator, PackingCollator
 from minitrain.communication import sum_over_ranks
 from minitrain.datasets import CountingDataset, FigureDataset, Sample
-from minitrain.models.generated.patched_modeling_mini import IGNORE_INDEX, Mini, MiniConfig, init_weights
+from minitrain.models.generated.patched_modeling_mini import IGNORE_INDEX, Mini, MiniConfig, MoE, init_weights
 from minitrain.parallel_state import ParallelState, init_parallel_state
 from minitrain.tokenizer import Tokenizer
 
@@ -62,7 +62,7 @@ def build(arguments: Arguments, state: ParallelState) -> tuple[Mini, Optimizer, 
     apply_plan(model, state.experts)
     precision = MixedPrecisionPolicy(param_dtype=PRECISION[arguments.train.precision], reduce_dtype=torch.float32)
     for layer in model.layers:
-        if isinstance(layer.mlp, nn.Module) and config.experts:
+        if isinstance(layer.mlp, MoE):
             fully_shard(
                 layer.mlp.experts,
                 mesh=state.experts["ep_fsdp"],
@@ -119,7 +119,9 @@ def build_loader(arguments: Arguments, state: ParallelState) -> tuple[DataLoader
     else:
         dataset = FigureDataset(data.samples, arguments.model.config["patch_dim"], tokenizer)
         collator = FigureCollator(tokenizer, arguments.parallel.sp)
-    sampler = DistributedSampler(dataset, dp.size(), dp.get_local_rank(), seed=arguments.train.seed, drop_last=True)
+    sampler: DistributedSampler[Sample] = DistributedSampler(
+        dataset, dp.size(), dp.get_local_rank(), seed=arguments.train.seed, drop_last=True
+    )
     size = data.global_batch_size // dp.size()
     return DataLoader(dataset, size, sampler=sampler, collate_fn=collator, drop_last=True), sampler
 
