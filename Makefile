@@ -17,7 +17,7 @@ export PIP_ROOT_USER_ACTION := ignore
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo       install shardlint and lint a small repo with planted mistakes"
+	@echo "make demo       install shardlint and show what it says about a small repo and about bugs in it"
 	@echo "make test       run the tests"
 	@echo "make proofs     run the proofs of the rules and all that needs torch, in an environment of their own"
 	@echo "make fuzz       try COUNT inputs (10000) of SEED (0), made from the rules' examples and the files below CORPUS"
@@ -48,13 +48,7 @@ $(DEV): pyproject.toml | $(BIN)/pip
 dev: $(DEV)
 
 demo: $(PLAIN)
-	@echo '$$ cd examples/planted && shardlint check'
-	@cd examples/planted; ../../$(BIN)/shardlint check; code=$$?; echo; \
-	case $$code in \
-	    1) echo "Exit code 1: there are findings. That is what this demo is for." ;; \
-	    0) echo "Exit code 0: no findings, but the demo has planted mistakes."; exit 1 ;; \
-	    *) echo "Exit code $$code: the run itself failed."; exit 1 ;; \
-	esac
+	@$(BIN)/python examples/show_bugs.py
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
@@ -68,7 +62,7 @@ $(PROVING)/installed: pyproject.toml
 # What a rule says that torch does is shown here by torch itself, a proof at least for each rule that states one (`make
 # test` takes a sample where torch is installed); the child that builds models runs for real.
 proofs: $(PROVING)/installed
-	$(PROVING)/bin/python -m pytest tests/proofs tests/runtime tests/test_testing.py
+	$(PROVING)/bin/python -m pytest tests/proofs tests/minitrain tests/runtime tests/test_testing.py
 
 COUNT ?= 10000
 SEED ?= 0
@@ -115,4 +109,4 @@ corpus-tables: $(DEV)
 
 clean:
 	rm -rf $(VENV) $(PROVING) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache fuzzing-found
-	find linter rules tests benchmarks fuzzing -name __pycache__ -type d -exec rm -rf {} +
+	find linter rules tests benchmarks corpus examples fuzzing -name __pycache__ -type d -exec rm -rf {} +

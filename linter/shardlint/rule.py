@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from shardlint.configs.site import Scalar
     from shardlint.facts.batching import Batching, Modalities, batchings
     from shardlint.facts.divergent import Divergent
+    from shardlint.facts.fresh_optimizers import is_fresh
     from shardlint.facts.label_masks import masked_labels
     from shardlint.facts.model_types import mismatch
     from shardlint.facts.origins import Origin, origin
@@ -97,6 +98,7 @@ _ON_DEMAND = {
     "eos_pad": "shardlint.facts.pad_tokens",
     "gib": "shardlint.runtime.shares",
     "idle_function": "shardlint.facts.registrations",
+    "is_fresh": "shardlint.facts.fresh_optimizers",
     "mismatch": "shardlint.facts.model_types",
     "joined_row": "shardlint.facts.packed_rows",
     "known_styles": "shardlint.runtime.placements",
@@ -381,6 +383,7 @@ __all__ = [
     "gib",
     "idle_function",
     "inference",
+    "is_fresh",
     "joined_row",
     "known_styles",
     "masked_labels",

@@ -204,7 +204,7 @@ class Expansion:
         """Whether a call that leads to no function of the project may be a collective."""
         return not names or any(
             name.partition(".")[0] not in QUIET and not name.startswith("builtins.") and not self.program.is_class(name)
-            for name in names
+            for name in map(self.program.external, names)
         )
 
     def _re_exported(self, step: Step, path: str) -> Effect | None:

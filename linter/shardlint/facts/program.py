@@ -175,7 +175,8 @@ class Program:
         return False
 
     def external(self, name: str, depth: int = 0) -> str:
-        """The name behind a re-export of this project: `mylib.comm.all_reduce` may be torch's own."""
+        """The name behind a re-export of this project, or behind a method that a class of it leaves to its base:
+        `mylib.comm.all_reduce` may be torch's own, and so may `Model.state_dict`."""
         parts = name.split(".")
         for cut in range(len(parts) - 1, 0, -1):
             path = self.path_of(".".join(parts[:cut]))
@@ -185,6 +186,9 @@ class Program:
             head, tail = parts[cut], parts[cut + 1 :]
             if head in stored["imports"] and head not in stored["functions"] and depth < 6:
                 return self.external(".".join([stored["imports"][head], *tail]), depth + 1)
+            bases = stored["classes"].get(".".join(parts[cut:-1]), ())
+            if len(bases) == 1 and ".".join(parts[cut:]) not in stored["functions"] and depth < 6:
+                return self.external(f"{bases[0]}.{parts[-1]}", depth + 1)
             return name
         return name
 

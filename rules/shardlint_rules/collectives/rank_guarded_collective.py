@@ -59,7 +59,7 @@ class RankGuardedCollective(ProgramRule):
                 def total(self, seen):
                     if dist.get_rank() == 0:
                         dist.all_reduce(seen, group=self.on_cpu)  # error
-            """
+            """,
             waits={"total(torch.ones(1))": "all_reduce", "evaluate(print, [1])": "barrier"},
         ),
         Bad(
