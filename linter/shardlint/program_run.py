@@ -47,12 +47,17 @@ def run_program(
         tree = parse(source.text)
         return None if isinstance(tree, SyntaxError) else Module(path, source.text, tree, dotted=dotted(path))
 
-    program = Program(paths, load, analysis.asked, facts.get)
+    def text(path: str) -> bytes:
+        try:
+            return read(path)
+        except OSError:
+            return b""
+
+    program = Program(paths, load, text, analysis.asked, facts.get)
     judge = _Judge(analysis, program, read)
     for path in sorted(roots):
         judge.file(path)
-    stored = {path: program.file(path).stored for path in program.used}
-    return ProgramResult(sorted(judge.findings), program.used, sorted(judge.not_judged)), stored
+    return ProgramResult(sorted(judge.findings), program.used, sorted(judge.not_judged)), program.facts
 
 
 class _Judge:

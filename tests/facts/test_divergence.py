@@ -38,7 +38,7 @@ def found(source: str, function: str = "f", **others: str) -> list[Split]:
         assert not isinstance(tree, SyntaxError)
         return Module(path, files[path], tree, dotted=package_name(path, names))
 
-    return splits(Program(files, load, EFFECTS.words), "main.py", function, EFFECTS)
+    return splits(Program(files, load, lambda path: files[path].encode(), EFFECTS.words), "main.py", function, EFFECTS)
 
 
 def told(source: str, function: str = "f", **others: str) -> list[str]:
@@ -371,7 +371,7 @@ def test_collective_beside_the_table_is_followed_but_not_told() -> None:
     text += body("if rank == 0:", "    dist.barrier()").replace("def f", "def g")
     tree = parse(text)
     assert not isinstance(tree, SyntaxError)
-    program = Program(["main.py"], lambda path: Module(path, text, tree), effects.words)
+    program = Program(["main.py"], lambda path: Module(path, text, tree), lambda _: text.encode(), effects.words)
     (split,) = splits(program, "main.py", "f", effects)
     assert split.there.next is not None
     assert split.there.next.effect.name == "torch.distributed.barrier"

@@ -18,7 +18,7 @@ def program(**files: str) -> Program:
             None if isinstance(tree, SyntaxError) else Module(path, texts[path], tree, dotted=package_name(path, names))
         )
 
-    return Program(texts, read, frozenset())
+    return Program(texts, read, lambda path: texts[path].encode(), frozenset())
 
 
 def test_function_is_found_by_its_import_name() -> None:

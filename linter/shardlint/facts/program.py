@@ -7,12 +7,15 @@ imports, definitions, base classes and the traces built so far, keyed by the con
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from shardlint.facts.module import Binding, FunctionNode, Module
 from shardlint.facts.names import resolve
 from shardlint.facts.trace import Trace, trace
+
+_STAR = re.compile(rb"\bimport\s*\*")
 
 Stored = dict[str, Any]
 """imports: name -> dotted target, aliases too; stars: modules; classes: qualified name -> bases; functions; traces."""
@@ -96,27 +99,39 @@ def _target(module: Module, binding: Binding) -> str | None:
 
 
 class Program:
-    """All Python files of the project. `read(path)` gives the module of a path, or None when it cannot be parsed."""
+    """All Python files of the project.
+
+    `read(path)` gives the module of a path, or None when it cannot be parsed; `text(path)` its bytes.
+    """
 
     def __init__(
         self,
         paths: Iterable[str],
         read: Callable[[str], Module | None],
+        text: Callable[[str], bytes],
         asked: frozenset[str],
         stored: Callable[[str], Stored | None] | None = None,
     ) -> None:
         self._read = read
+        self._text = text
         self._asked = asked
         self._stored = stored
         self._files: dict[str, FileFacts] = {}
+        self._read_of: set[str] = set()
+        self._homes: dict[tuple[str, str], str | None] = {}
         self._paths = sorted(paths)
         self._by_name: dict[str, str] | None = None
         self.memo: dict[object, Any] = {}
 
     @property
     def used(self) -> list[str]:
-        """The paths whose facts were asked for."""
-        return sorted(self._files)
+        """The paths that an answer depends on."""
+        return sorted(self._read_of.union(self._files))
+
+    @property
+    def facts(self) -> dict[str, Stored]:
+        """The facts of the files that were asked for, by path."""
+        return {path: self._files[path].stored for path in sorted(self._files)}
 
     def file(self, path: str) -> FileFacts:
         """The facts of one file."""
@@ -159,11 +174,31 @@ class Program:
                     return found
         if rest in stored["classes"]:
             return self._inside(path, f"{rest}.__init__", depth + 1)
-        for star in stored["stars"]:
-            found = self.find(f"{star}.{rest}", depth + 1)
-            if found is not None:
-                return found
-        return None
+        if head in stored["classes"]:
+            return None
+        home = self._behind_stars(path, head)
+        return self._inside(home, rest, depth + 1) if home is not None else None
+
+    def _behind_stars(self, path: str, name: str) -> str | None:
+        """The file in which a name is bound that a file has from `from ... import *`; None if there is none."""
+        key = (path, name)
+        if key not in self._homes:
+            self._homes[key] = None  # what files that import each other get
+            stars = (self.path_of(star) for star in self.file(path).stored["stars"])
+            homes = (self._home(star, name) for star in stars if star is not None)
+            self._homes[key] = next((home for home in homes if home is not None), None)
+        return self._homes[key]
+
+    def _home(self, path: str, name: str) -> str | None:
+        """The file that binds a name: this one, or one whose names it takes over."""
+        self._read_of.add(path)
+        text = self._text(path)
+        if name.encode() not in text and _STAR.search(text) is None:
+            return None  # a package may have a thousand such files
+        stored = self.file(path).stored
+        if name in stored["imports"] or name in stored["classes"] or name in stored["functions"]:
+            return path
+        return self._behind_stars(path, name)
 
     def is_class(self, name: str) -> bool:
         """Whether a dotted name is a class of this project."""

@@ -245,8 +245,8 @@ def _only(module: Module, node: FunctionNode | ast.ClassDef) -> Definition | Non
 def _uses(module: Module, name: str) -> Iterator[ast.Name | ast.Attribute]:
     """The places of a file that read a name, or an attribute of that name."""
     aliases = _aliases(module, name)
-    for node in ast.walk(module.tree):
-        if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
+    for node in (*module.nodes(ast.Name), *module.nodes(ast.Attribute)):
+        if not isinstance(node.ctx, ast.Load):
             continue
         word = last_part(node)
         if word == name or word in aliases:

@@ -13,6 +13,7 @@ from shardlint.rule import (
     LocalRule,
     Site,
     Spelled,
+    Written,
     eos_pad,
     masked_labels,
     observation,
@@ -23,6 +24,10 @@ _COLLATOR = "DataCollatorForLanguageModeling"
 _COLLATORS = Call(*(f"transformers.{module}{_COLLATOR}" for module in ("", "data.", "data.data_collator.")))
 _IDS = ("pad_token_id", "pad_id", "pad_token")
 _HERE = Spelled("eos_token", "eos_token_id") | Spelled("def __call__(self, ", "def __getitem__(self, ", "def collate")
+_MASKS = (
+    f"{what}{many}_{how}" for what in ("loss", "label", "target") for many in ("", "s") for how in ("mask", "weight")
+)
+_IGNORES = Written("-100", "ignore_i", "ignore_label", "ignore_token", "IGNORE_", "label_pad", "LABEL_PAD", *_MASKS)
 _NO_TRAINING = re.compile(r"eval|perplex|ppl|infer|generat|predict|score", re.IGNORECASE)
 _TEXT_ENDS = re.compile(
     r"^(?!.*(?:pad_token|eos_token_id\s*=))[^#\n]*(?:eos_token|apply_chat_template|</s>|<\|e[no]\w+\|>|<\|im_end)", re.M
@@ -50,7 +55,11 @@ class PadIsEosMask(LocalRule):
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/huggingface/trl/pull/6357")
-    suspects = (Compared(*_IDS) & _HERE) | (_LOSSES & Spelled(*_IDS)) | (_COLLATORS & Spelled(*_IDS))
+    suspects = (
+        (Compared(*_IDS) & _HERE & _IGNORES)
+        | (_LOSSES & Spelled(*_IDS) & Spelled("ignore_index"))
+        | (_COLLATORS & Spelled(*_IDS))
+    )
     symptoms = (
         r"(?:never|doesn't|does not) (?:stops?|emits?|generates?) .*(?:eos|EOS|</s>)",
         r"keeps generating until max",
