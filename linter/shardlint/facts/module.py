@@ -91,7 +91,10 @@ class Scope:
 
 
 class Module:
-    """A parsed file. `path` is relative to the project root, `dotted` its import name (`train.save`)."""
+    """A parsed file. `path` is relative to the project root, `dotted` its import name (`train.save`).
+
+    `left_out`: the lines of the functions whose bodies were not parsed.
+    """
 
     def __init__(
         self,
@@ -104,8 +107,10 @@ class Module:
         environment: Environment | None = None,
         project: Callable[[], ProjectWords] | None = None,
         modality: Mapping[str, Mapping[str, str]] | None = None,
+        left_out: frozenset[int] = frozenset(),
     ) -> None:
         self.path = path
+        self.left_out = left_out
         lone = ProjectWords([path], lambda _: text.encode("utf-8", "replace"))
         self.project = project or (lambda: lone)
         self.modality = modality or {}

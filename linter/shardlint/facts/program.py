@@ -21,36 +21,43 @@ Stored = dict[str, Any]
 """imports: name -> dotted target, aliases too; stars: modules; classes: qualified name -> bases; functions; traces."""
 
 
+class _Owners(dict[str, FunctionNode]):
+    """The functions of a file by their qualified names."""
+
+
 class FileFacts:
     """The facts of one file that other files ask for."""
 
     def __init__(
-        self, path: str, stored: Stored | None, load: Callable[[], Module | None], asked: frozenset[str]
+        self, path: str, stored: Stored | None, load: Callable[[str | None], Module | None], asked: frozenset[str]
     ) -> None:
         self.path = path
         self._load = load
         self._asked = asked
         self._module: Module | None = None
         self._tried = False
-        self._owners: dict[str, FunctionNode] | None = None
+        self.stored = stored or {"imports": {}, "stars": [], "classes": {}, "functions": [], "traces": {}}
         if stored is None:
-            stored = self._outline()
-        self.stored = stored
+            self.module("")
 
-    @property
-    def module(self) -> Module | None:
-        """The parsed file; None when it does not parse."""
+    def module(self, function: str) -> Module | None:
+        """The parsed file, if only in parts, the function of that name among them; None when it does not parse."""
         if not self._tried:
             self._tried = True
-            self._module = self._load()
+            self._learn(self._load(function))
+        module = self._module
+        if module is not None and module.left_out and function:
+            owner = self._owner(module, function)
+            if owner is None or owner.lineno in module.left_out:
+                self._learn(self._load(None))
         return self._module
 
-    def _outline(self) -> Stored:
-        module = self.module
-        stored: Stored = {"imports": {}, "stars": [], "classes": {}, "functions": [], "traces": {}}
+    def _learn(self, module: Module | None) -> None:
+        """Take over what a file defines. What stands inside of functions comes to light only when they are parsed."""
+        self._module = module
         if module is None:
-            return stored
-        root = module.scopes[module.tree]
+            return
+        stored, root = self.stored, module.scopes[module.tree]
         for name, bindings in root.bindings.items():
             targets = {target for binding in bindings if (target := _target(module, binding)) is not None}
             if len(targets) == 1:
@@ -60,8 +67,8 @@ class FileFacts:
             if isinstance(node, ast.ClassDef):
                 bases = [name for base in node.bases for name in resolve(module, base).names]
                 stored["classes"][module.qualified(node)] = bases
-        stored["functions"] = [module.qualified(function) for function in module.functions]
-        return stored
+        known = set(stored["functions"])
+        stored["functions"] += [name for name in map(module.qualified, module.functions) if name not in known]
 
     def trace(self, qualified: str) -> Trace | None:
         """The trace of a function by its name in the file; the empty name is the module's own body."""
@@ -71,21 +78,21 @@ class FileFacts:
             return found
         if qualified and qualified not in self.stored["functions"]:
             return None
-        module = self.module
+        module = self.module(qualified)
         if module is None:
             return None
-        owner = self._owner(module, qualified)
+        owner = self._owner(module, qualified) if qualified else module.tree
         built = trace(module, owner, self._asked) if owner is not None else ()
         traces[qualified] = built
         return built
 
-    def _owner(self, module: Module, qualified: str) -> FunctionNode | ast.Module | None:
+    def _owner(self, module: Module, qualified: str) -> FunctionNode | None:
         """The last definition of that name: the one that holds, unless an `if` or `try` chose another."""
-        if not qualified:
-            return module.tree
-        if self._owners is None:
-            self._owners = {module.qualified(function): function for function in module.functions}
-        return self._owners.get(qualified)
+        owners = module.memo.get("owners")
+        if not isinstance(owners, _Owners):
+            owners = _Owners((module.qualified(function), function) for function in module.functions)
+            module.memo["owners"] = owners
+        return owners.get(qualified)
 
 
 def _target(module: Module, binding: Binding) -> str | None:
@@ -101,13 +108,15 @@ def _target(module: Module, binding: Binding) -> str | None:
 class Program:
     """All Python files of the project.
 
-    `read(path)` gives the module of a path, or None when it cannot be parsed; `text(path)` its bytes.
+    `read(path, function)` gives the module of a path, or None when it cannot be parsed. It may leave out the bodies of
+    all functions but those called `function`, the last part of a name; with None it may leave out nothing.
+    `text(path)` gives the bytes.
     """
 
     def __init__(
         self,
         paths: Iterable[str],
-        read: Callable[[str], Module | None],
+        read: Callable[[str, str | None], Module | None],
         text: Callable[[str], bytes],
         asked: frozenset[str],
         stored: Callable[[str], Stored | None] | None = None,
@@ -137,7 +146,8 @@ class Program:
         """The facts of one file."""
         known = self._files.get(path)
         if known is None:
-            known = FileFacts(path, self._stored(path) if self._stored else None, lambda: self._read(path), self._asked)
+            stored = self._stored(path) if self._stored else None
+            known = FileFacts(path, stored, lambda function: self._read(path, function), self._asked)
             self._files[path] = known
         return known
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from typing import NamedTuple
 
@@ -24,10 +23,6 @@ _STEPS = 6
 
 _MOST_CALLERS = 24
 """Files that are searched for the calls of one function; one that more files name is called by too many to tell."""
-
-
-_EXTENDS = rb"\bclass\s+\w+\s*\([^)]*\b%s\b"
-"""A class that extends one of a name."""
 
 
 class Untold(Exception):
@@ -216,8 +211,8 @@ class ProjectModules:
         """Whether a class that extends another, by its name, gives an attribute a value of its own."""
         named, names = {of.name}, [of.name]
         for name in names:
-            for path in self._words.holding(name):
-                module = self.module(path) if re.search(_EXTENDS % name.encode(), self._words.text(path)) else None
+            for path in self._words.extending(name):
+                module = self.module(path)
                 for node in module.scopes if module is not None else ():
                     if not isinstance(node, ast.ClassDef) or name not in map(last_part, node.bases):
                         continue

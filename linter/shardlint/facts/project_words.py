@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from shardlint.facts.path_roles import in_tests
@@ -13,6 +12,9 @@ from shardlint.prefilter import spells
 
 if TYPE_CHECKING:
     from shardlint.facts.project_modules import ProjectModules
+
+_BASES = re.compile(rb"class\s+\w+\s*\(([^)]*)")
+_WORD = re.compile(rb"\w+")
 
 
 class ProjectWords:
@@ -30,7 +32,8 @@ class ProjectWords:
         self._texts: dict[str, bytes] = {}
         self._counts: dict[str, int] = {}
         self._holding: dict[str, list[str]] = {}
-        self._naming: dict[str, list[str]] = {}
+        self._common: set[str] = set()
+        self._extending: dict[bytes, dict[str, None]] | None = None
 
     def text(self, path: str) -> bytes:
         """The content of one Python file; empty when the project has none there, or it cannot be read."""
@@ -62,12 +65,30 @@ class ProjectWords:
 
     def naming(self, word: str, most: int) -> list[str] | None:
         """The files outside of tests that spell an identifier, sorted; None if there are more than `most`."""
-        if word not in self._naming:
-            text = word.encode()
-            found = (path for path, data in self.files.items() if spells(data, text) and not in_tests(path))
-            self._naming[word] = list(islice(found, most + 1))
-        named = self._naming[word]
+        if word in self._common:
+            return None
+        if word not in self._holding:
+            found, text, outside = list[str](), word.encode(), 0
+            for path, data in self.files.items():
+                if spells(data, text):
+                    found.append(path)
+                    outside += not in_tests(path)
+                    if outside > most:
+                        self._common.add(word)
+                        return None
+            self._holding[word] = found
+        named = [path for path in self._holding[word] if not in_tests(path)]
         return named if len(named) <= most else None
+
+    def extending(self, word: str) -> list[str]:
+        """The files with a class among whose bases an identifier stands, sorted."""
+        if self._extending is None:
+            self._extending = {}
+            for path, data in self.files.items():
+                for bases in _BASES.findall(data):
+                    for name in _WORD.findall(bases):
+                        self._extending.setdefault(name, {})[path] = None
+        return list(self._extending.get(word.encode(), ()))
 
     def sets(self, owner: str, attribute: str) -> bool:
         """Whether a file that spells the name of a class sets an attribute of an object, other than by `self.`."""

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import re
 
-from shardlint.rule import (
-    Bad,
-    Call,
-    Compared,
-    Findings,
-    Good,
-    LocalRule,
-    Site,
-    Spelled,
-    Written,
-    eos_pad,
-    masked_labels,
-    observation,
-)
+from shardlint.rule import Bad, Call, Compared, Findings, Good, LocalRule, Site, Spelled, Written, observation
+from shardlint.rule import eos_pad as eos
+from shardlint.rule import masked_labels as masked_by
 
 _LOSSES = Call(*(f"torch.nn.{name}" for name in ("CrossEntropyLoss", "NLLLoss", "functional.cross_entropy")))
 _COLLATOR = "DataCollatorForLanguageModeling"
 _COLLATORS = Call(*(f"transformers.{module}{_COLLATOR}" for module in ("", "data.", "data.data_collator.")))
 _IDS = ("pad_token_id", "pad_id", "pad_token")
 _HERE = Spelled("eos_token", "eos_token_id") | Spelled("def __call__(self, ", "def __getitem__(self, ", "def collate")
-_MASKS = (
-    f"{what}{many}_{how}" for what in ("loss", "label", "target") for many in ("", "s") for how in ("mask", "weight")
-)
-_IGNORES = Written("-100", "ignore_i", "ignore_label", "ignore_token", "IGNORE_", "label_pad", "LABEL_PAD", *_MASKS)
+_MASKS = ("loss_mask", "label_mask", "labels_mask", "target_mask", "loss_weight", "label_pad")
+_NAMED = (*_MASKS, "ignore_i", "ignore_label", "ignore_token", "IGNORE_")
+_IGNORES = Written("= -100", "=-100", ", -100", ",-100", "(-100", "[-100", "else -100", "return -100", *_NAMED)
 _NO_TRAINING = re.compile(r"eval|perplex|ppl|infer|generat|predict|score", re.IGNORECASE)
 _TEXT_ENDS = re.compile(
     r"^(?!.*(?:pad_token|eos_token_id\s*=))[^#\n]*(?:eos_token|apply_chat_template|</s>|<\|e[no]\w+\|>|<\|im_end)", re.M
@@ -120,14 +108,14 @@ class PadIsEosMask(LocalRule):
         what, given = "ignores the label of every token that equals the pad token", [site.argument("ignore_index")]
         whole, ended = site.name.endswith(_COLLATOR), _TEXT_ENDS.search(site.module.text) is not None
         if site.name.startswith("operator."):
-            masked = masked_labels(site)
+            masked = masked_by(site)
             what = f"takes every token that equals the pad token out of `{masked.text}`" if masked is not None else ""
             given = [*site.positional]
         elif whole:
             mlm = site.argument("mlm", 1)
             given = [site.argument("tokenizer", 0)]
             what = what if mlm is not None and mlm.literal is False and ended else ""
-        found = (eos_pad(site, part, whole=whole) for part in given if part is not None and what)
+        found = (eos(site, part, whole=whole) for part in given if part is not None and what)
         pad = next((pad for pad in found if pad is not None), None)
         if pad is not None:
             yield site.finding(
