@@ -25,7 +25,8 @@ from shardlint.query import Scalars
 from shardlint.record import Record
 from shardlint.rule import ConfigRule, LocalRule, Rule
 from shardlint.sieve import Suspect
-from shardlint.source import decode
+from shardlint.skeleton import Keep, sparse
+from shardlint.source import Source, decode
 from shardlint.suppress import read_suppressions
 from shardlint.syntax.edit import Edit
 
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
 
 Subject = TypeVar("Subject")
 
-_MOST_KEPT = 4_000_000
-"""Characters of the files whose trees are kept for the program rules, which often ask for further functions of them."""
+_MOST_KEPT = 600_000
+"""Nodes of the trees that are kept for the program rules, which often ask for further functions of these files."""
 
 DOCUMENTS = ("yaml", "json", "toml")
 
@@ -125,23 +126,28 @@ class Analysis:
         kept = read_suppressions("python", source.text).pack()
         if not judged:
             return Record(stamp, content, suppressions=kept)
-        tree = parse(source.text)
+        text = source.text
+        conditions = RankConditions("\n".join(source.lines)) if suspect.program and not _is_minified(source) else None
+        # Only the functions that speak of ranks are asked about where no rule looks at the file by itself.
+        known = sparse(text, _ranked(conditions)) if conditions is not None and not suspect.rows else None
+        tree, left_out = known or (parse(text), frozenset[int]())
         if isinstance(tree, SyntaxError):
             return Record(stamp, content, (pack(syntax_error(path, tree)),), kept)
         self._asked, self._not_judged = False, []
         module = Module(
             path,
-            source.text,
+            text,
             tree,
             dotted=dotted,
             environment=self.environment,
             project=self._project_words,
             modality=self.modality,
+            left_out=left_out,
         )
         try:
             findings = [finding for row in suspect.rows for finding in self._clocked(self._local, row, module)]
             if suspect.program:
-                self._rank_facts(path, module)
+                self._rank_facts(path, module, conditions)
         except RecursionError:
             findings = [too_deep(path)]
         packed = tuple(pack(finding) for finding in sorted(findings))
@@ -210,12 +216,13 @@ class Analysis:
         """Record that a rule failed on a file, from inside the handler of the exception."""
         self.crashes.append(Crash(row["name"], path, traceback.format_exc(limit=-3).strip().splitlines()[-1]))
 
-    def _rank_facts(self, path: str, module: Module) -> None:
-        """Build the traces of the functions that can hold a rank test, and keep them as plain values."""
-        facts = FileFacts(path, None, lambda: module, self.asked)
+    def _rank_facts(self, path: str, module: Module, conditions: RankConditions | None) -> None:
+        """Build the traces of the functions that can hold a rank test, and keep them as plain values.
+
+        In a minified file every word is near every other, so all of its functions are traced: it has no `conditions`.
+        """
+        facts = FileFacts(path, None, lambda _: module, self.asked)
         text = "\n".join(module.lines)
-        # In a minified file every word is near every other, so all of its functions are traced.
-        conditions = RankConditions(text) if max(map(len, module.lines)) <= _LONGEST else None
         starts = _line_starts(text)
         ranked: list[str] = []
         for function in module.functions:
@@ -230,7 +237,7 @@ class Analysis:
         for name in ranked:
             facts.trace(name)
         facts.stored["ranked"] = ranked
-        self._kept += len(text)
+        self._kept += len(module.parents)
         if self._kept <= _MOST_KEPT:
             self.modules[path] = module
         self.facts[path] = facts.stored
@@ -300,6 +307,14 @@ class Analysis:
         except Exception:
             self.crashed(row, document.path)
             return []
+
+
+def _is_minified(source: Source) -> bool:
+    return max(map(len, source.lines)) > _LONGEST
+
+
+def _ranked(conditions: RankConditions) -> Keep:
+    return lambda _, text: conditions.speaks(text)
 
 
 def _line_starts(text: str) -> list[int]:

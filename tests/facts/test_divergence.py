@@ -33,12 +33,12 @@ def found(source: str, function: str = "f", **others: str) -> list[Split]:
     files = {"main.py": HEAD + dedent(source), **{f"{stem}.py": dedent(text) for stem, text in others.items()}}
     names = frozenset(files)
 
-    def load(path: str) -> Module:
+    def load(path: str, _: str | None) -> Module:
         tree = parse(files[path])
         assert not isinstance(tree, SyntaxError)
         return Module(path, files[path], tree, dotted=package_name(path, names))
 
-    return splits(Program(files, load, EFFECTS.words), "main.py", function, EFFECTS)
+    return splits(Program(files, load, lambda path: files[path].encode(), EFFECTS.words), "main.py", function, EFFECTS)
 
 
 def told(source: str, function: str = "f", **others: str) -> list[str]:
@@ -374,7 +374,7 @@ def test_collective_beside_the_table_is_followed_but_not_told() -> None:
     text += body("if rank == 0:", "    dist.barrier()").replace("def f", "def g")
     tree = parse(text)
     assert not isinstance(tree, SyntaxError)
-    program = Program(["main.py"], lambda path: Module(path, text, tree), effects.words)
+    program = Program(["main.py"], lambda path, _: Module(path, text, tree), lambda _: text.encode(), effects.words)
     (split,) = splits(program, "main.py", "f", effects)
     assert split.there.next is not None
     assert split.there.next.effect.name == "torch.distributed.barrier"

@@ -66,6 +66,10 @@ class RankConditions:
                 break
             self.names |= fresh
 
+    def speaks(self, text: str) -> bool:
+        """Whether a text has a rank word, or one of the names that stand for a rank in this file."""
+        return any(word in text for word in self._present) or any(name in text for name in self.names)
+
     def test_in(self, first: int, last: int) -> bool:
         """Whether the text from offset `first` to `last` can hold a rank test."""
         return any(_decided(line, at) for line, at, _ in self._uses(self._present | self.names, first, last))
