@@ -98,7 +98,7 @@ def examine(path: str, data: bytes, most: int = 60) -> int:
     if isinstance(tree, SyntaxError):
         return 0
     module = Module(path, source.text, tree, dotted="package.module")
-    facts = FileFacts(path, None, lambda: module, frozenset(("save", "all_reduce", "append")))
+    facts = FileFacts(path, None, lambda _: module, frozenset(("save", "all_reduce", "append")))
     for name in ["", *facts.stored["functions"]]:
         assert facts.trace(name) is not None
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]

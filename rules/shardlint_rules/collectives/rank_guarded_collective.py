@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-_CHECKPOINTS = Effects(table("checkpoints", of=__name__))
-_COLLECTIVES = Effects(table("collectives", of=__name__), beside=_CHECKPOINTS)
+_COLLECTIVES = Effects(table("collectives", of=__name__), beside=Effects(table("checkpoints", of=__name__)))
 
 
 class RankGuardedCollective(ProgramRule):
@@ -43,22 +42,15 @@ class RankGuardedCollective(ProgramRule):
             MAIN = int(os.environ["RANK"]) == 0
 
             def total(score):
+                on_cpu = dist.new_group(backend="gloo")
                 if dist.get_rank() == 0:
-                    dist.all_reduce(score)  # error
+                    dist.all_reduce(score, group=on_cpu)  # error
 
             def evaluate(model, loader):
                 for batch in loader:
                     if MAIN and batch is not None:
                         dist.barrier()  # error
                     model(batch)
-
-            class Log:
-                def __init__(self):
-                    self.on_cpu = dist.new_group(backend="gloo")
-
-                def total(self, seen):
-                    if dist.get_rank() == 0:
-                        dist.all_reduce(seen, group=self.on_cpu)  # error
             """,
             waits={"total(torch.ones(1))": "all_reduce", "evaluate(print, [1])": "barrier"},
         ),
@@ -82,8 +74,7 @@ class RankGuardedCollective(ProgramRule):
                 def mean(value):
                     if get_world_size() > 1:
                         reduce_all(value)
-                        value /= get_world_size()
-                    return value
+                    return value / get_world_size()
                 """,
             },
             waits={"Trainer(rank).log(torch.ones(1))": "all_reduce"},

@@ -59,17 +59,8 @@ class MissingSetEpoch(LocalRule):
 
             def main(ds, epochs, run):
                 train_batches = batches(ds)
-                for epoch in range(epochs):
-                    run(train_batches, epoch)
-
-            class Producer:
-                def __init__(self, ds):
-                    self.prompts = DataLoader(ds, sampler=DistributedSampler(ds, seed=7))  # error
-
-                def loop(self, episodes, sample):
-                    for episode in range(episodes):
-                        for batch in self.prompts:
-                            sample(batch)
+                for episode in range(epochs):
+                    run(train_batches, episode)
             """
         ),
     )

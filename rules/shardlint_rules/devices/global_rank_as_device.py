@@ -7,9 +7,8 @@ import re
 from shardlint.rule import Bad, Call, Expression, Findings, Good, InFileWith, LocalRule, Site, Written, research
 
 _DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
-_RANKS = Written("get_rank", "l_rank", "d_rank", "s_rank", "p_rank", "t_rank", "process_index", "ordinal", "RANK", "ID")
+_RANKS = Written("rank", "RANK", "process_index", "ordinal", "PROCID")
 _IN_RANKED_FILE = InFileWith(Call("torch.distributed.get_rank") | Call("torch.distributed.init_process_group"))
-_SET = Call("torch.cuda.set_device", "*.set_device")
 _OTHERS = Call("torch.cuda.device", "torch.device", *_DDP, "*.to", "*.cuda")
 _ONE_NODE = re.compile(r"\bspawn\(|start_processes\(|MultiProcessTestCase|DTensorTestBase")
 _INDEXED = re.compile(r"cuda:|npu:")
@@ -34,7 +33,7 @@ class GlobalRankAsDevice(LocalRule):
 
     severity, since = "warning", "0.1.0"
     evidence = research("https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables")
-    suspects = (_SET | (_OTHERS & _IN_RANKED_FILE)) & _RANKS
+    suspects = (Call("torch.cuda.set_device", "*.set_device") | (_OTHERS & _IN_RANKED_FILE)) & _RANKS
     symptoms = (r"CUDA error: invalid device ordinal", r"Duplicate GPU detected")
     unproved = "it needs a second machine with GPUs"
     bad = (

@@ -4,20 +4,9 @@ from __future__ import annotations
 
 import re
 
-from shardlint.rule import (
-    SAMPLES,
-    Bad,
-    Call,
-    Findings,
-    Good,
-    LocalRule,
-    Matching,
-    Site,
-    Spelled,
-    counted_row,
-    joined_row,
-    observation,
-)
+from shardlint.rule import SAMPLES, Bad, Call, Findings, Good, LocalRule, Matching, Site, Spelled, observation
+from shardlint.rule import counted_row as counted
+from shardlint.rule import joined_row as joined
 
 _COUNTS = Call("torch.arange", "numpy.arange", "builtins.range") & Spelled("position_ids", "positions", "pos =")
 _PACKS = Spelled("input_ids", "ids =", "tokens", "labels") & Matching(r"(?:def|class) \w*(?i:pack)")
@@ -113,7 +102,7 @@ class PackingWithoutBoundaries(LocalRule):
         if function.is_module or site.in_tests:
             return
         counts = site.called.endswith("range")
-        row = counted_row(site) if counts else joined_row(site)
+        row = counted(site) if counts else joined(site)
         if row is None:
             return
         text = site.module.source(function.ast)
