@@ -328,6 +328,23 @@ def test_inherited_method_of_another_file_is_followed() -> None:
     assert told(source, "B.f", lib=lib) == ["self.sync"]
 
 
+def test_method_that_torch_has_is_known_but_not_on_the_object_itself() -> None:
+    lib = "from torch import nn\nclass A(nn.Module):\n    pass\n"
+    lines = ["y = A()", "if rank == 0:", "    dist.barrier()", "else:", "    y.state_dict()"]
+    assert told("from lib import A\nimport torch.distributed as dist\n" + body(*lines), lib=lib) == ["dist.barrier"]
+    source = """
+        from torch import nn
+
+        class A(nn.Module):
+            def f(self):
+                if rank == 0:
+                    dist.barrier()
+                else:
+                    self.meet()
+    """
+    assert told(source, "A.f") == []
+
+
 def test_method_of_an_object_is_followed() -> None:
     lib = "import torch.distributed as dist\nclass A:\n    def sync(self):\n        dist.barrier()\n"
     assert told("from lib import A\n" + body("y = A()", "if rank == 0:", "    y.sync()"), lib=lib) == ["y.sync"]

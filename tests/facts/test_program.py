@@ -71,6 +71,16 @@ def test_name_behind_a_re_export_of_another_package() -> None:
     assert found.external("other.f") == "other.f"
 
 
+def test_name_behind_a_method_that_a_class_leaves_to_its_base() -> None:
+    found = program(
+        a="from b import B\nclass A(B):\n    def own(self):\n        g()\nclass C(B, B):\n    pass\n",
+        b="from torch import nn\nclass B(nn.Module):\n    pass\n",
+    )
+    assert found.external("a.A.state_dict") == "torch.nn.Module.state_dict"
+    assert found.external("a.A.own") == "a.A.own"
+    assert found.external("a.C.state_dict") == "a.C.state_dict"
+
+
 def test_file_that_does_not_parse_has_no_functions() -> None:
     found = program(a="def f(:\n")
     assert found.find("a.f") is None

@@ -22,6 +22,12 @@ class ModelArguments:
 
 @dataclass(frozen=True)
 class DataArguments:
+    """Args:
+    kind: whose samples these are: `CountingDataset`, or `FigureDataset`.
+    max_length: tokens of a text at most.
+    global_batch_size: samples of a step, over all ranks.
+    """
+
     kind: Literal["text", "image-text"] = "text"
     samples: int = 256
     max_length: int = 32
@@ -41,6 +47,11 @@ class ParallelArguments:
 
 @dataclass(frozen=True)
 class OptimizerArguments:
+    """Args:
+    warmup_steps: steps until the learning rate is reached.
+    max_grad_norm: the norm to which gradients are clipped.
+    """
+
     lr: float = 1.0e-2
     betas: tuple[float, float] = (0.9, 0.95)
     weight_decay: float = 0.1
@@ -53,6 +64,7 @@ class TrainArguments:
     """Args:
     output: where checkpoints go; without it none is written.
     resume: the checkpoint to go on from.
+    save_every, log_every: steps from one to the next.
     """
 
     seed: int = 17
