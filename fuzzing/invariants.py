@@ -203,7 +203,8 @@ class Checks:
 
 
 def _document_lines(data: bytes) -> list[str]:
-    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))  # YAML may be UTF-16
+    text = data.decode("utf-16" if wide else "utf-8-sig", "replace")
     return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 

@@ -325,6 +325,18 @@ def test_extreme_programs(name: str) -> None:
     findings_of({"broken.py": (GUARD + DEEP[name] + "\n").encode()})
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("start", ["", "\ufeff", "# a comment\n", "\f"])
+def test_the_prefilter_knows_lines_as_python_does(start: str, end: str) -> None:
+    local = "import torch.distributed as dist\ndef share(x, tp_group):\n    dist.broadcast(x, src=0, group=tp_group)\n"
+    rank = "if dist.get_rank() == 0:\n    dist.barrier()\n"
+    text = (start + local + rank).replace("\n", end)
+    files = {"a.py": text.encode()}
+    found = findings_of(files, prefilter=True)
+    assert [finding.rule for finding in found] == ["subgroup-src-local-rank", "rank-guarded-collective"]
+    assert found == findings_of(files)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
 def test_the_prefilter_reads_documents_in_every_encoding_that_yaml_allows(encoding: str) -> None:
     mark = b"\xfe\xff" if encoding == "utf-16-be" else b""

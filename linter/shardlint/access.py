@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from shardlint.source import plain_lines
+
 _WORD = re.compile(rb"\w+")
 _AS = re.compile(rb"([\w.]+)[ \t]+as[ \t]+(\w+)")
 PATCH = re.compile(rb"^[ \t]*([^\W\d]\w*)(?:\.\w+)+[ \t]*=(?!=)", re.MULTILINE)
@@ -25,7 +27,7 @@ class Imports:
     __slots__ = ("data", "plain", "taken")
 
     def __init__(self, data: bytes) -> None:
-        self.data = data
+        self.data = data = plain_lines(data)
         self.taken: list[tuple[bytes, bytes]] = []
         self.plain: list[bytes] = []
         at = data.find(b"import")

@@ -7,6 +7,7 @@ lie in the session table and a run without suspects loads no rule.
 from __future__ import annotations
 
 from shardlint.facts.rank_vocabulary import WORDS
+from shardlint.source import plain_lines
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Words:
     __slots__ = ("_environment", "_found", "_imports", "_rank", "data")
 
     def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None) -> None:
-        self.data = data
+        self.data = plain_lines(data)
         self._environment = environment
         self._found: dict[str, bool] = {}
         self._rank: bool | None = None
