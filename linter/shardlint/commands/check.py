@@ -186,9 +186,10 @@ class _Report:
         return in_form(form, findings, self._source, summary, terminal=terminal, environ=self.environ)
 
     def _summary(self, findings: list[Finding]) -> Summary:
-        outcome = self.outcome
+        outcome, least = self.outcome, self._least_confidence()
         return Summary(
             findings,
+            too_unsure=sum(finding.confidence < least for finding in outcome.findings),
             files=outcome.files,
             configs=outcome.configs,
             not_recognised=outcome.not_recognised,
