@@ -12,7 +12,7 @@ from shardlint.changes.edit import parsed, same_code
 from shardlint.changes.generated import HEAD, generated_header
 from shardlint.changes.lock import LOCK, digest, locked
 from shardlint.changes.patchgen import Drift, drifts_of, generated_from, is_patch_config
-from shardlint.changes.sources import declared_sources, patch_config_of
+from shardlint.changes.sources import declared_sources
 from shardlint.discover import compile_patterns, matcher
 
 TYPE_CHECKING = False
@@ -94,12 +94,7 @@ def orphans(file: FileChange, changes: ChangeSet, declared: Sequence[Declared]) 
     found: list[tuple[str, int]] = []
     for path, line, _ in _written_from(file.path, changes, declared):
         header = generated_header((changes.read_after(path) or b"")[:HEAD])
-        if header is None:
-            continue
-        if patch_config_of(path) == file.path:  # others are imported by it, and write files of their own
-            found.append((path, line))
-            continue
-        if declared_sources(path, header, has):
+        if header is None or declared_sources(path, header, has):
             continue
         # Where several sources went at once, one of them speaks.
         if min(declared_sources(path, header, had)) == file.path:

@@ -61,13 +61,6 @@ def justifies(path: str, header: Header, changed: str) -> bool:
     return False
 
 
-def patch_config_of(path: str) -> str:
-    """The one configuration that hands a patched file to the generator, by its name; empty for any other file."""
-    folder, _, name = path.rpartition("/")
-    above, _, last = folder.rpartition("/")
-    return _patch_configs(above + "/" if above else "", name.rpartition(".")[0])[0] if last == "generated" else ""
-
-
 def _places(path: str, source: str) -> Iterator[str]:
     """Where a named source can lie: as written, beside the generated file, or below a root that it does not know."""
     folder = path.rpartition("/")[0]
