@@ -51,9 +51,9 @@ class ColumnsRemoved:
 class PlaceholdersCut:
     """Cuts the tokens of a multimodal batch to a length.
 
-    A site is a call that is given text and images (or video, or audio) by keyword, with no truncation, where the same
-    file makes the text with a chat template or writes placeholders of images itself, and is neither inference nor
-    evaluation: it gets `truncation=True, max_length=2048`.
+    A site is a call of a processor that is given text and images (or video, or audio) by keyword, with no truncation,
+    where the same file makes the text with a chat template or writes placeholders of images itself, and is neither
+    inference nor evaluation: it gets `truncation=True, max_length=2048`.
     """
 
     rule = "collator-truncates-placeholders"
@@ -68,7 +68,8 @@ class PlaceholdersCut:
                 media = [argument(call, name) for name in ("images", "videos", "audio", "audios")]
                 given = [one for one in media if one is not None and not isinstance(one, ast.Constant)]
                 function = file.function(call)
-                if argument(call, "text") is None or not given or opaque(call) or function is None:
+                processor = file.source(call.func).endswith("processor")
+                if not processor or argument(call, "text") is None or not given or opaque(call) or function is None:
                     continue
                 cut = argument(call, "truncation")
                 whole = cut is None or ast.unparse(cut) == "False"

@@ -15,6 +15,14 @@ _LARGEST = 400_000
 """Bytes. Larger files are generated tables, and LibCST would take a minute for one."""
 
 
+_GENERATED = re.compile(r"(?i)auto-?generated|automatically generated|generated (file|by|from)")
+
+
+def is_generated(text: str) -> bool:
+    """Whether a file says in its first lines that something writes it."""
+    return _GENERATED.search(text[:2000]) is not None
+
+
 class Package:
     """One folder of sources.
 
@@ -74,12 +82,13 @@ class Package:
     def python(self, *patterns: str) -> Iterator[PythonFile]:
         """The Python files in whose text some regular expressions are all found, parsed, in the order of their paths.
 
-        They are not kept: the trees of all packages together would fill the memory.
+        Generated ones are left out: what is wrong in them is wrong in what they are made from. They are not kept: the
+        trees of all packages together would fill the memory.
         """
         wanted = [re.compile(pattern) for pattern in patterns]
         for path in self.ending(".py") if not self.of else ():
             text = self.text(path)
-            if text is not None and all(one.search(text) for one in wanted):
+            if text is not None and all(one.search(text) for one in wanted) and not is_generated(text):
                 file = PythonFile.parsed(path, text)
                 if file is not None:
                     yield file

@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from .package import Package
+from .package import Package, is_generated
 from .python_file import PythonFile
 from .site import Injection, Place, Site
 
-_GENERATED = re.compile(r"(?i)auto-?generated|automatically generated|generated (file|by|from)")
 _LAYERS = re.compile(
     r"torch\.nn\.(modules\.\w+\.)?(Linear|Embedding|LayerNorm|RMSNorm|GroupNorm|BatchNorm\dd|Conv\dd|Parameter"
     r"|ModuleList|Sequential)"
@@ -40,8 +39,6 @@ class KeyRename:
 
     def sites(self, package: Package) -> Iterator[Site]:
         for file in package.python(r"import torch\.nn|from torch import nn|torch\.nn\b"):
-            if _GENERATED.search(file.text[:2000]):
-                continue
             for name, places in _layers(file).items():
                 new = f"{name}_layer"
                 mentioned = re.search(rf"[\"'][^\"'\n]*\b{name}\b", file.text)
@@ -71,7 +68,7 @@ class StalePattern:
         ):
             folder = file.path.rpartition("/")[0]
             patterns = _patterns_of(file)
-            if not patterns or _GENERATED.search(file.text[:2000]):
+            if not patterns:
                 continue
             models = self._models(package, folder)
             for pattern in patterns:
@@ -117,7 +114,7 @@ def _owner(pattern: str, models: list[PythonFile]) -> tuple[PythonFile | None, s
     for name in reversed(re.split(r"[.*]+", pattern)):
         owners = [model for model in models if name and name in _layers(model)]
         if owners:
-            fitting = len(owners) == 1 and not _GENERATED.search(owners[0].text[:2000])
+            fitting = len(owners) == 1 and not is_generated(owners[0].text)
             return (owners[0], name) if fitting else (None, "")
     return None, ""
 

@@ -23,7 +23,8 @@ _PYYAML = r"(?m)^\s*(?:import yaml|from yaml)\b"
 class FloatWithoutDot:
     """Writes `1e-5` for `1.0e-5` (or for `0.00001`) under a key that holds a number in training.
 
-    A site is such a line of a project whose Python files import PyYAML and no other reader of YAML, and do not call
+    A site is such a line of a project whose Python files import PyYAML and no other reader of YAML, take the key out of
+    a mapping by name (or are VeOmni's, which hands the mapping to dataclasses that convert nothing), and do not call
     `float` on a line with that key: there the value reaches the code as text.
     """
 
@@ -40,6 +41,9 @@ class FloatWithoutDot:
             for found in [*_FLOAT.finditer(text), *_SMALL.finditer(text)]:
                 number = short(found["number"])
                 if not _KEYS.fullmatch(found["key"]) or not number:
+                    continue
+                taken = package.holds(rf"(?:\[|get\(|pop\()[\"']{found['key']}[\"']", ".py")
+                if not taken and "veomni" not in package.name.lower():
                     continue
                 if package.holds(rf"float\(.*\b{found['key']}\b|\b{found['key']}\b.*float\(", ".py"):
                     continue

@@ -23,7 +23,9 @@ class RankGuardedCheckpoint(ProgramRule):
     A call through a name that cannot be resolved is not seen. `get_model_state_dict` and its kin are collectives only
     with `full_state_dict=True` or `broadcast_from_rank0=True`, which must stand in the call. Accelerate's `save_state`
     is one only with FSDP or DeepSpeed, which its call does not tell, so it is never reported. Where the other ranks
-    make a call that is not known, nothing is reported, and the function is counted as not judged.
+    make a call that is not known, or the call itself takes `**kwargs` that may hold `no_dist` or a group, nothing is
+    reported, and the function is counted as not judged. A `process_group` counts only if it is named after a kind of
+    parallelism, is None by default, or is made by `new_group()` without ranks in the same file.
     """
 
     severity = "error"

@@ -33,7 +33,7 @@ class SubgroupSrcLocalRank(LocalRule):
     Known limits
     Whether a group is the whole job is told by its name and by how it is made in the same file; a group that always
     holds the literal rank, as a group of the first node does, or one that spans the job, is reported. That is why the
-    rule is off unless selected by name.
+    rule is off unless selected by name. Of a group that is only called `group` or `process_group` nothing is said.
     """
 
     severity = "warning"

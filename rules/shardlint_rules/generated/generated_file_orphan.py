@@ -26,7 +26,8 @@ class GeneratedFileOrphan(ChangeRule):
 
     Known limits
     Sources are told by their names: `modular_*.py`, `*_patch_gen_config.py`, templates, interface definitions. A source
-    that moves is not judged, nor one that the settings name.
+    that moves is not judged, nor one that the settings name. A patched file for another device (`_npu`, `_xpu`) has the
+    configuration for GPUs as a second source, since its own imports that one.
     """
 
     severity = "warning"
