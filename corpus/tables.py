@@ -24,6 +24,7 @@ from .counts import (
     together,
 )
 from .labels import ENGINE, FINDINGS, Label, read_labels
+from .mutations import recall
 from .running import Size, rows
 from .sources import HERE, Package, packages
 
@@ -108,6 +109,13 @@ def below_its_severity(known: Evidence) -> list[str]:
     ]
 
 
+_RECALL = """\
+## Recall by mutation
+
+`make mutate` puts the defect of a rule into healthy public code, one place at a time, and looks whether the rule
+reports it there. The places are drawn by hash, at most 20 a rule; `recall.jsonl` has each with what was changed.
+
+"""
 _PRECISION_HEAD = """\
 # Written by `make corpus` from the labels in corpus/: change those, not this file.
 #
@@ -165,6 +173,7 @@ def readme(known: Evidence) -> str:
     parts = [
         _INTRODUCTION.format(enough=PROVED, share=ENOUGH),
         _rules(known),
+        _RECALL + recall.section(recall.read()) + "\n",
         _repeat(known),
         _engine(known),
         _elsewhere(known),
