@@ -13,7 +13,7 @@ SHIPPED := $(shell find linter/shardlint rules/shardlint_rules -type f ! -name '
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help demo dev test proofs quality ruff format mypy pyright self bench catalogue modality-table clean
+.PHONY: help demo dev test proofs quality ruff format mypy pyright self bench bench-peers catalogue modality-table clean
 .DELETE_ON_ERROR:
 
 help:
@@ -21,7 +21,8 @@ help:
 	@echo "make test       run the tests"
 	@echo "make proofs     run the tests that need torch and transformers, in an environment of their own"
 	@echo "make quality    ruff, mypy, pyright, and shardlint on itself"
-	@echo "make bench      CORPUS=folder: compare speed and memory with ruff (see benchmarks/README.md)"
+	@echo "make bench      compare speed and memory with ruff, or on one tree: TREE=folder (see benchmarks/README.md)"
+	@echo "make bench-peers  cost and findings of the slower peers, each in an environment of its own"
 	@echo "make catalogue  write rules/README.md from the rules"
 	@echo "make modality-table  SOURCES=folders: write the modality tables from the sources of the frameworks (without: downloads)"
 	@echo "make clean      remove the environment, builds and caches"
@@ -84,8 +85,10 @@ self: $(DEV)
 	$(BIN)/shardlint check
 
 bench: $(DEV)
-	@test -n "$(CORPUS)" || { echo "say which source tree: make bench CORPUS=folder (see benchmarks/README.md)"; exit 2; }
-	$(BIN)/python benchmarks/run.py "$(CORPUS)"
+	$(BIN)/python -m benchmarks $(if $(TREE),tree "$(TREE)",rounds) $(if $(CORPUS),--folder "$(CORPUS)")
+
+bench-peers: $(DEV)
+	$(BIN)/python -m benchmarks peers $(if $(CORPUS),--folder "$(CORPUS)")
 
 catalogue: $(DEV)
 	$(BIN)/python -m shardlint rules --catalogue > $(VENV)/catalogue.md
@@ -95,5 +98,5 @@ modality-table: $(DEV)
 	PYTHONPATH=rules $(BIN)/python -m modality_table $(SOURCES)
 
 clean:
-	rm -rf $(VENV) $(PROVING) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(PROVING) .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find linter rules tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
