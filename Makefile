@@ -13,7 +13,7 @@ SHIPPED := $(shell find linter/shardlint rules/shardlint_rules -type f ! -name '
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help demo dev test proofs quality ruff format mypy pyright self bench bench-peers catalogue modality-table clean
+.PHONY: help demo dev test proofs quality ruff format mypy pyright self bench bench-peers catalogue modality-table corpus corpus-tables clean
 .DELETE_ON_ERROR:
 
 help:
@@ -25,6 +25,7 @@ help:
 	@echo "make bench-peers  cost and findings of the slower peers, each in an environment of its own"
 	@echo "make catalogue  write rules/README.md from the rules"
 	@echo "make modality-table  SOURCES=folders: write the modality tables from the sources of the frameworks (without: downloads)"
+	@echo "make corpus     CLONES=folder LABEL=1: run over pinned public code and compare with the verdicts (see corpus/README.md)"
 	@echo "make clean      remove the environment, builds and caches"
 
 # pip comes last when an environment is made, so a half-made one is made again.
@@ -96,6 +97,12 @@ catalogue: $(DEV)
 
 modality-table: $(DEV)
 	PYTHONPATH=rules $(BIN)/python -m modality_table $(SOURCES)
+
+corpus: $(DEV)
+	$(BIN)/python -m corpus $(if $(CLONES),--clones "$(CLONES)") $(if $(LABEL),--label) $(if $(BLIND),--blind "$(BLIND)")
+
+corpus-tables: $(DEV)
+	$(BIN)/python -m corpus --tables
 
 clean:
 	rm -rf $(VENV) $(PROVING) .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -32,8 +32,8 @@ FOLDER = HERE.parent / ".corpus"
 
 Kind = Literal["sdist", "wheel", "repository"]
 
-_MARK = "shardlint.toml"
-_NEVER_UNPACKED = (".gitignore", _MARK)
+SETTINGS = "shardlint.toml"
+_NEVER_UNPACKED = (".gitignore", SETTINGS)
 """A `.gitignore` would hide files that the package ships; the settings of the tree are ours (see `tree`)."""
 _LARGEST = 4 << 20
 """Bytes. A larger file is no source or config, and partial clones do not have it: it is never unpacked."""
@@ -116,8 +116,8 @@ def _demand(pins: Path, entry: dict[str, str], keys: set[str], optional: Set[str
 def tree(package: Package, folder: Path = FOLDER, clones: Path | None = None) -> Path:
     """The folder with the files of a package, unpacked on first use.
 
-    It holds one file that is not the package's: an empty `shardlint.toml`, which makes the tree a project of its own
-    wherever it lies. Only regular files are unpacked.
+    An empty `shardlint.toml` and an empty git repository make it a project of its own wherever it lies: inside of a
+    checkout neither the settings further up nor what git ignores there counts. Only regular files are unpacked.
 
     Args:
         package: what to unpack.
@@ -139,7 +139,8 @@ def tree(package: Package, folder: Path = FOLDER, clones: Path | None = None) ->
             _unpack_commit(package, clones, Path(scratch) / "fetched", unpacked)
         else:
             _unpack_file(_downloaded(package, folder / "downloads"), unpacked)
-        (unpacked / _MARK).touch()
+        (unpacked / SETTINGS).touch()
+        _git(package, "init", "--quiet", "--template=", str(unpacked))
         try:
             unpacked.rename(at)
         except OSError:

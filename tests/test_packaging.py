@@ -82,7 +82,7 @@ def test_wheel_installs_nothing_else_at_the_top(wheel_files: set[str]) -> None:
 
 def test_sdist_has_what_make_test_needs(sdist_files: set[str]) -> None:
     alone = {"Makefile", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml"}
-    folders = ("linter", "rules", "tests", "examples", "benchmarks")
+    folders = ("linter", "rules", "tests", "examples", "benchmarks", "corpus")
     inside = {f"{folder}/{path}" for folder in folders for path in files_below(ROOT / folder)}
 
     assert alone | inside <= sdist_files

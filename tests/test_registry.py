@@ -25,7 +25,7 @@ def test_rows_are_sorted_and_can_be_marshalled() -> None:
 
 
 def test_no_rule_is_surer_than_its_evidence_allows() -> None:
-    assert all(0 < row["confidence"] <= CEILINGS[row["evidence"][0]] for row in load_rows()[0])
+    assert all(0 <= row["confidence"] <= CEILINGS[row["evidence"][0]] for row in load_rows()[0])
 
 
 def test_a_row_can_be_made_into_its_rule() -> None:

@@ -165,6 +165,15 @@ class Expression:
         """The conditions under which the call runs, outermost first."""
         return guards(self.module, self.ast)
 
+    @property
+    def on_rank_zero(self) -> bool:
+        """Whether rank 0 of the whole job alone gets here, by a test in the same function."""
+        for guard in self.guards:
+            test = rank_test(self.module, guard.test) if guard.test is not None else None
+            if test is not None and test.key == "global rank == 0" and test.positive == guard.holds:
+                return True
+        return False
+
     def guards_apart_from(self, other: Expression) -> list[Guard]:
         """The conditions under which it runs that `other` does not share, outermost first."""
         shared = {guard.node for guard in other.guards}

@@ -28,10 +28,10 @@ class GlobalRankAsDevice(LocalRule):
     Only values that certainly come from the global rank count (`os.environ["RANK"]`, `dist.get_rank()`), no parameter
     that is merely called `rank`. Apart from `set_device`, calls are seen only in files that call `get_rank` or
     `init_process_group` of `torch.distributed`. Files that start their own processes (`mp.spawn`) run on one node and
-    are not reported, nor are files of tests.
+    are not reported, nor are files of tests, nor what rank 0 alone runs: its device is 0.
     """
 
-    severity = "error"
+    severity = "warning"
     since = "0.1.0"
     evidence = research("https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables")
     suspects = _DEVICE | (_OTHERS & _IN_RANKED_FILE)
@@ -98,7 +98,7 @@ class GlobalRankAsDevice(LocalRule):
 
     def judge(self, site: Site) -> Findings:
         found = next((value for value in _index(site) if _global(value)), None)
-        if found is None or site.in_tests or _ONE_NODE.search(site.module.text):
+        if found is None or site.in_tests or site.on_rank_zero or _ONE_NODE.search(site.module.text):
             return
         yield site.finding(
             f"`{site.called}` takes the global rank `{found.text}` as the index of a device: on the second node there "

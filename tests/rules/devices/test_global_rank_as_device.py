@@ -49,6 +49,19 @@ CASES = {
                 number = int(os.environ["LOCAL_RANK"])
             torch.cuda.set_device(number)
         """,
+    "rank-zero-alone": """
+        import torch
+        import torch.distributed as dist
+
+        def show(images):
+            rank = dist.get_rank()
+            device = f"cuda:{rank}"
+            if rank == 0:
+                images = images.to(device)
+            if rank != 0:
+                return images.to(device)  # error
+            return images.to(device)
+        """,
     "no-index": """
         import torch
         import torch.distributed as dist
