@@ -13,10 +13,10 @@ from benchmarks.trees import copy_files, lengths, sample
 
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
 """Lines."""
-COMPARED = (100_000, 1_000_000)
-"""Between these sizes start-up no longer counts, so a line must cost the same."""
+SETTLED = 100_000
+"""From this size on start-up no longer counts, so a line must cost the same in every larger tree."""
 GROWTH_AT_MOST = 1.25
-"""How many times the cost of a line in the smaller of these samples a line of the larger one may cost, cold."""
+"""How many times the cost of a line in the sample of that size a line of a larger tree may cost, cold."""
 RUNS = ("cold", "ruff cold", "warm", "ruff F warm")
 
 
@@ -62,18 +62,15 @@ def measure(tree: Path, scratch: Path, rounds: int) -> list[Point]:
     return points
 
 
-def growth(points: Sequence[Point], run: str) -> float:
-    """How many times the cost of a line in the smaller compared sample a line of the larger one costs.
+def growth(points: Sequence[Point], run: str) -> dict[int, float]:
+    """By lines of each larger tree: how many times the cost of a line in the settled sample a line costs there.
 
     Raises:
-        ValueError: the points have no sample of one of these sizes.
+        ValueError: no sample of the settled size was measured, or nothing larger.
     """
-    small, large = (nearest(points, wanted) for wanted in COMPARED)
-    return (large["seconds"][run] / large["lines"]) / (small["seconds"][run] / small["lines"])
-
-
-def nearest(points: Sequence[Point], wanted: int) -> Point:
-    for point in points:
-        if 0.9 * wanted <= point["lines"] <= wanted:
-            return point
-    raise ValueError(f"no sample of {wanted} lines was measured")
+    settled = [point for point in points if 0.9 * SETTLED <= point["lines"] <= SETTLED]
+    larger = [point for point in points if point["lines"] > SETTLED]
+    if not settled or not larger:
+        raise ValueError(f"no sample of {SETTLED} lines was measured, or nothing larger")
+    base = settled[0]["seconds"][run] / settled[0]["lines"]
+    return {point["lines"]: point["seconds"][run] / point["lines"] / base for point in larger}

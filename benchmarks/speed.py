@@ -184,7 +184,7 @@ def figure_row(costs: TreeCosts, figure: Figure) -> Row:
         in_seconds(ours),
         figure.theirs,
         in_seconds(theirs),
-        f"{ratio:.2f}",
+        in_digits(ratio),
         "" if bound is None else f"{bound:.2f}",
         bound is None or ratio <= bound,
     )
@@ -198,7 +198,7 @@ def rows(costs: TreeCosts) -> list[Row]:
         bound = None if costs["whole"] else MEMORY_AT_MOST
         at_most = "" if bound is None else megabytes(bound)
         held = bound is None or mine <= bound
-        ratio = f"{mine / other:.2f}" if other else ""
+        ratio = in_digits(mine / other) if other else ""
         table.append(Row(f"memory, {name}", megabytes(mine), theirs, megabytes(other), ratio, at_most, held))
     share, apart, beyond = costs["libcst"], costs["strays"] / costs["files"], costs["other_work"]
     parsed = ("parsed by LibCST", f"{share:.2%}", "", "", "", f"{LIBCST_AT_MOST:.0%}", share <= LIBCST_AT_MOST)
@@ -207,10 +207,14 @@ def rows(costs: TreeCosts) -> list[Row]:
     return [*table, Row(*parsed), Row(*read), Row(*ran)]
 
 
+def in_digits(value: float) -> str:
+    """About three digits, which is more than a measurement repeats."""
+    digits = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
+    return f"{value:,.{digits}f}"
+
+
 def in_seconds(value: float) -> str:
-    """Three digits that mean something, whether a run takes milliseconds or minutes."""
-    digits = 1 if value >= 10 else 2 if value >= 1 else 3
-    return f"{value:.{digits}f} s"
+    return f"{in_digits(value)} s"
 
 
 def megabytes(value: float) -> str:

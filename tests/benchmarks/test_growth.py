@@ -12,16 +12,19 @@ def point(lines: int, cold: float) -> Point:
 
 
 def test_proportional_cost_grows_by_one() -> None:
-    assert growth([point(1_000, 0.3), point(99_000, 0.99), point(990_000, 9.9)], "cold") == pytest.approx(1)
+    assert growth([point(1_000, 0.3), point(99_000, 0.99), point(990_000, 9.9)], "cold") == {990_000: pytest.approx(1)}
 
 
-def test_cost_that_outruns_the_lines_grows_by_more() -> None:
-    assert growth([point(100_000, 1.0), point(1_000_000, 25.0)], "cold") == pytest.approx(2.5)
+def test_cost_that_outruns_the_lines_grows_by_more_in_each_larger_tree() -> None:
+    points = [point(100_000, 1.0), point(1_000_000, 10.0), point(3_000_000, 75.0)]
+
+    assert growth(points, "cold") == {1_000_000: pytest.approx(1), 3_000_000: pytest.approx(2.5)}
 
 
-def test_growth_without_one_of_the_samples_is_refused() -> None:
-    with pytest.raises(ValueError, match="no sample of 1000000 lines was measured"):
-        growth([point(100_000, 1.0), point(3_000_000, 25.0)], "cold")
+@pytest.mark.parametrize("lines", [(1_000, 3_000_000), (1_000, 100_000)])
+def test_growth_without_the_settled_sample_or_a_larger_tree_is_refused(lines: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="no sample of 100000 lines was measured, or nothing larger"):
+        growth([point(each, 1.0) for each in lines], "cold")
 
 
 def test_only_sizes_that_the_tree_has_are_measured(tmp_path: Path) -> None:

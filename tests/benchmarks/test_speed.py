@@ -71,8 +71,14 @@ def test_bounds_on_what_is_done(whole: bool) -> None:
     assert broken({**costs, "other_work": ["some-rule"]}) == ["rules that run on the three files"]
 
 
-def test_seconds_have_three_digits_that_mean_something() -> None:
-    assert [in_seconds(value) for value in (0.0254, 1.234, 43.21)] == ["0.025 s", "1.23 s", "43.2 s"]
+def test_costs_have_about_three_digits() -> None:
+    assert [in_seconds(value) for value in (0.0254, 0.504, 1.234, 43.21, 2119.5)] == [
+        "0.025 s",
+        "0.504 s",
+        "1.23 s",
+        "43.2 s",
+        "2,120 s",
+    ]
 
 
 def saying(text: str) -> Command:
