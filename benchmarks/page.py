@@ -127,7 +127,8 @@ def growth_section(points: Sequence[Point]) -> str:
 
 
 def rounds_section(found: Rounds) -> str:
-    parts = [f"{found['machine']}. Medians of {found['rounds']} rounds, CPU seconds."]
+    rounds = "One round" if found["rounds"] == 1 else f"Medians of {found['rounds']} rounds"
+    parts = [f"{found['machine']}. {rounds}, CPU seconds."]
     parts += [tree_section(costs) for costs in found["trees"]]
     return "\n\n".join([*parts, "### Cost against size", growth_section(found["points"])])
 
