@@ -7,25 +7,28 @@ BIN := $(VENV)/bin
 PLAIN := $(VENV)/installed-plain
 DEV := $(VENV)/installed-dev
 PROVING := .venv-proofs
-PROOF_PACKAGES ?= torch==2.13.0 transformers==5.24.0
+PROOF_PACKAGES ?= torch==2.13.0 transformers==5.24.0 accelerate==1.15.0 datasets==5.2.0 pillow==13.0.0
 SHIPPED := $(shell find linter/shardlint rules/shardlint_rules -type f ! -name '*.pyc')
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help demo dev test proofs quality ruff format mypy pyright self bench bench-peers catalogue modality-table corpus corpus-tables clean
+.PHONY: help demo dev test proofs fuzz quality ruff format mypy pyright self bench bench-peers catalogue modality-table corpus corpus-tables \
+        mutate clean
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make demo       install shardlint and lint a small repo with planted mistakes"
+	@echo "make demo       install shardlint and show what it says about a small repo and about bugs in it"
 	@echo "make test       run the tests"
-	@echo "make proofs     run the tests that need torch and transformers, in an environment of their own"
+	@echo "make proofs     run the proofs of the rules and all that needs torch, in an environment of their own"
+	@echo "make fuzz       try COUNT inputs (10000) of SEED (0), made from the rules' examples and the files below CORPUS"
 	@echo "make quality    ruff, mypy, pyright, and shardlint on itself"
 	@echo "make bench      compare speed and memory with ruff, or on one tree: TREE=folder (see benchmarks/README.md)"
 	@echo "make bench-peers  cost and findings of the slower peers, each in an environment of its own"
 	@echo "make catalogue  write rules/README.md from the rules"
 	@echo "make modality-table  SOURCES=folders: write the modality tables from the sources of the frameworks (without: downloads)"
 	@echo "make corpus     CLONES=folder LABEL=1: run over pinned public code and compare with the verdicts (see corpus/README.md)"
+	@echo "make mutate     CLONES=folder RULE=name: put defects into pinned public code and count what is caught (corpus/recall.jsonl)"
 	@echo "make clean      remove the environment, builds and caches"
 
 # pip comes last when an environment is made, so a half-made one is made again.
@@ -47,13 +50,7 @@ $(DEV): pyproject.toml | $(BIN)/pip
 dev: $(DEV)
 
 demo: $(PLAIN)
-	@echo '$$ cd examples/planted && shardlint check'
-	@cd examples/planted; ../../$(BIN)/shardlint check; code=$$?; echo; \
-	case $$code in \
-	    1) echo "Exit code 1: there are findings. That is what this demo is for." ;; \
-	    0) echo "Exit code 0: no findings, but the demo has planted mistakes."; exit 1 ;; \
-	    *) echo "Exit code $$code: the run itself failed."; exit 1 ;; \
-	esac
+	@$(BIN)/python examples/show_bugs.py
 
 test: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
@@ -64,9 +61,16 @@ $(PROVING)/installed: pyproject.toml
 	$(PROVING)/bin/pip install --quiet --editable '.[dev]' $(PROOF_PACKAGES)
 	@touch $@
 
-# What a rule says that torch does is shown here by torch itself; the child that builds models runs for real.
+# What a rule says that torch does is shown here by torch itself, a proof at least for each rule that states one (`make
+# test` takes a sample where torch is installed); the child that builds models runs for real.
 proofs: $(PROVING)/installed
-	$(PROVING)/bin/python -m pytest tests/proofs tests/runtime tests/test_testing.py
+	$(PROVING)/bin/python -m pytest tests/proofs tests/minitrain tests/runtime tests/test_testing.py
+
+COUNT ?= 10000
+SEED ?= 0
+
+fuzz: $(DEV)
+	$(BIN)/python -m fuzzing --count $(COUNT) --seed $(SEED) $(if $(CORPUS),--corpus "$(CORPUS)")
 
 quality: ruff format mypy pyright self
 
@@ -101,9 +105,17 @@ modality-table: $(DEV)
 corpus: $(DEV)
 	$(BIN)/python -m corpus $(if $(CLONES),--clones "$(CLONES)") $(if $(LABEL),--label) $(if $(BLIND),--blind "$(BLIND)")
 
+mutate: $(DEV)
+	$(BIN)/python -m corpus.mutate $(if $(CLONES),--clones "$(CLONES)") $(if $(RULE),--rule "$(RULE)")
+
 corpus-tables: $(DEV)
 	$(BIN)/python -m corpus --tables
 
 clean:
+<<<<<<< HEAD
 	rm -rf $(VENV) $(PROVING) .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find linter rules tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
+=======
+	rm -rf $(VENV) $(PROVING) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache fuzzing-found
+	find linter rules tests benchmarks corpus examples fuzzing -name __pycache__ -type d -exec rm -rf {} +
+>>>>>>> main

@@ -227,7 +227,9 @@ def _repeat(known: Evidence) -> str:
         for name, answer in sorted(known.answers.items())
         if known.places[name].label.verdict != answer.verdict
     ]
+    opposed = sum({known.places[name].label.verdict, answer.verdict} == {"true", "false"} for name, answer in differing)
     if differing:
+        text += f"\nOf the {len(differing)} that differ, {opposed} are true to one reader and false to the other.\n"
         lines: list[list[object]] = []
         for name, answer in differing:
             package, label = known.places[name]

@@ -199,6 +199,14 @@ def test_lost_facts_are_built_again(filled: Project) -> None:
     assert any(finding.path == "train.py" for finding in expected)
 
 
+def test_facts_that_are_nested_too_deeply_to_be_kept_stop_no_run(filled: Project) -> None:
+    chain = "".join(f"        case [{n}]:\n            store(state)\n" for n in range(1_500))
+    filled.write("deep.py", f"from lib.io import store\n\ndef each(state, rank):\n    match rank == 0, state:\n{chain}")
+    expected = shown(filled)
+    assert any(finding.path == "train.py" for finding in expected)
+    assert shown(filled) == expected == shown(filled, use_cache=False)
+
+
 # Time stamps
 
 

@@ -364,3 +364,16 @@ def test_a_cache_that_ignores_itself_needs_no_pattern_library(tmp_path: Path) ->
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "['b.py'] False"
+
+
+@pytest.mark.parametrize("from_git", [True, False])
+def test_documents_and_makefiles_are_kept_apart(tmp_path: Path, from_git: bool) -> None:
+    paths = ("a.py", "docs/how.md", "Makefile", "rules.mk", "old/no.md", "notes.txt")
+    put(tmp_path, *paths)
+    os.symlink("docs/how.md", tmp_path / "README.md")
+    git = FakeGit(*paths, "README.md") if from_git else None
+    discovery = discover(str(tmp_path), git=git, exclude=compile_patterns(["old/"]))
+    assert found(discovery) == ["a.py"]
+    assert sorted(file[0] for file in discovery.launchers) == ["Makefile", "docs/how.md", "rules.mk"]
+    named = discover(str(tmp_path), [str(tmp_path / "docs/how.md")])
+    assert (named.files, [path for path, _ in named.skipped]) == ([], ["docs/how.md"])

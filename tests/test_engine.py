@@ -74,6 +74,13 @@ def test_a_suppression_is_idle_only_where_all_that_it_names_was_judged(packed: P
     assert rules(packed, select=("checkpoint",)) == []
 
 
+@pytest.mark.parametrize("odd", ["x = (", "x = 'a\0b'", "x = " + "-" * 9_000 + "1"], ids=["syntax", "NUL", "depth"])
+def test_a_suppression_in_a_file_that_cannot_be_read_is_not_called_idle(packed: Project, odd: str) -> None:
+    """Nobody knows what it hides, and its fix would be refused because the file is not Python."""
+    packed.write("a.py", f"import probe\nprobe.load\n# shardlint: ignore[probe-load] wanted\n{odd}\n")
+    assert [rule for _, rule in rules(packed)] == ["syntax-error"]
+
+
 def test_a_suppression_of_a_rule_about_changes_is_never_idle(project: Project) -> None:
     from shardlint.session import open_session
 

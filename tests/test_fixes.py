@@ -228,6 +228,7 @@ def test_a_file_that_changed_since_is_refused(tmp_path: Path) -> None:
     ("name", "data", "bad", "sentence"),
     [
         ("a.py", b"x = 1\n", fix(edit(1, 1, 1, 2, "(")), "it would no longer be Python (line 1)"),
+        ("a.py", b"x = 1\ny = (\n", RENAME, "it is not Python as it stands (line 2): repair that first"),
         ("a.py", b"x = 1\n", fix(edit(9, 1, 9, 2, "y")), "line 9, column 1"),
         ("a.py", b"# coding: latin-1\nx = 1\n", fix(edit(2, 1, 2, 2, "模")), "iso-8859-1 has no '模'"),
         ("a.py", b"# coding: nothing\nx = 1\n", RENAME, "cannot be read"),

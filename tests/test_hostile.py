@@ -201,6 +201,27 @@ def test_large_files_pipes_and_links_stop_nothing(project: Project, tmp_path: Pa
         assert code in (0, 2)
 
 
+def test_what_a_repository_says_is_escaped_outside_of_reports_too(project: Project) -> None:
+    project.write("a.py", GUARDED + "\x1b[31m = 1\n")
+    project.write("\x1b[2J.py", GUARDED)
+    project.write("\n::error::x.py", GUARDED)
+    for arguments in (
+        ("check", "--show-files"),
+        ("check", "--why", "a.py:7"),
+        ("check", "--why", "\x1b[2J.py:5"),
+        ("check", "\x1b[3J.py"),
+        ("check", "--select", "\x1b[31m"),
+        ("explain", "\x1b[31m"),
+        ("check", "--why", "\n::error::x.py:9"),
+        ("check", "--why", "\n::error::x.py:6"),
+        ("check", "\n::error::y.py"),
+    ):
+        _, out, err = project.run(*arguments)
+        assert out + err
+        assert b"\x1b" not in out + err, arguments
+        assert not [line for line in (out + err).split(b"\n") if line.lstrip().startswith(b"::")], arguments
+
+
 @pytest.mark.parametrize("text", ["[tool.shardlint]\nexclude = ['" + "(a*)*" * 50 + "']\n", "[" * 100_000, "\0", "é"])
 def test_hostile_settings_are_an_error_or_nothing(project: Project, text: str) -> None:
     project.write("a" * 200 + ".py", GUARDED)

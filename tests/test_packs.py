@@ -107,6 +107,7 @@ MISTAKES = {
     "overconfident": ("    since =", "    confidence = 0.99\n    since =", "above the ceiling of observation, 0.95"),
     "no-reference": ("= observation()", "= research()", "RawBarrier.evidence is research without a reference"),
     "other-class": ("class RawBarrier", "class Barrier", "the class must be named RawBarrier after its file"),
+    "unproved-proof": ("    since =", "    proof = 'a run'\n    since =", "RawBarrier.proof must be a test module"),
     "raises": ("class RawBarrier", 'raise OSError("no kernels")\nclass RawBarrier', "(OSError: no kernels)"),
 }
 

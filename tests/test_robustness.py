@@ -41,7 +41,7 @@ from shardlint.voice import Voice
 
 ROWS, _ = load_rows()
 LIMIT = 20
-"""Seconds for one file, on a slow machine; none takes a tenth of it."""
+"""Seconds of processor time for one file, on a slow machine; none takes a tenth of it."""
 
 VOICE = Voice("probe", "probe", "error", Evidence("observation"), 0.9, None)
 STANDARD_LIBRARY = sysconfig.get_path("stdlib")
@@ -56,13 +56,13 @@ def limited(seconds: int) -> Iterator[None]:
     def stop(_signal: int, _frame: FrameType | None) -> None:
         raise TimeoutError(f"took longer than {seconds} s")
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 def findings_of(files: Mapping[str, bytes], *, prefilter: bool = False) -> list[Finding]:
@@ -98,7 +98,7 @@ def examine(path: str, data: bytes, most: int = 60) -> int:
     if isinstance(tree, SyntaxError):
         return 0
     module = Module(path, source.text, tree, dotted="package.module")
-    facts = FileFacts(path, None, lambda: module, frozenset(("save", "all_reduce", "append")))
+    facts = FileFacts(path, None, lambda _: module, frozenset(("save", "all_reduce", "append")))
     for name in ["", *facts.stored["functions"]]:
         assert facts.trace(name) is not None
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
@@ -293,6 +293,9 @@ DEEP = {
     "negations": "x = " + "not " * 500 + "rank == 0",
     "minus": "x = " + "-" * 3_000 + "1",
     "elif": "if rank == 0:\n    f()\n" + "".join(f"elif rank == {n}:\n    f{n}()\n" for n in range(3_000)),
+    "elif and": "if rank == 0 and a:\n    f()\n" + "elif rank == 1 and b:\n    dist.barrier()\n" * 200,
+    "else if and": "x = " + "dist.barrier() if rank == 0 and a else " * 90 + "0",
+    "classes in a word": "AutoConfig.register('a', B)\nx = '" + "class" * 60_000 + "'",
     "if else expressions": "x = " + "".join(f"f({n}) if rank == {n} else " for n in range(1_000)) + "0",
     "dict": "x = {\n" + "".join(f"    'key{n}': rank == {n},\n" for n in range(10_000)) + "}",
     "one line": "x = [" + "f(rank == 0), " * 60_000 + "]",
@@ -320,6 +323,43 @@ DEEP = {
 @pytest.mark.parametrize("name", DEEP)
 def test_extreme_programs(name: str) -> None:
     findings_of({"broken.py": (GUARD + DEEP[name] + "\n").encode()})
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("start", ["", "\ufeff", "# a comment\n", "\f"])
+def test_the_prefilter_knows_lines_as_python_does(start: str, end: str) -> None:
+    local = "import torch.distributed as dist\ndef share(x, tp_group):\n    dist.broadcast(x, src=0, group=tp_group)\n"
+    rank = "if dist.get_rank() == 0:\n    dist.barrier()\n"
+    text = (start + local + rank).replace("\n", end)
+    files = {"a.py": text.encode()}
+    found = findings_of(files, prefilter=True)
+    assert [finding.rule for finding in found] == ["subgroup-src-local-rank", "rank-guarded-collective"]
+    assert found == findings_of(files)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be"])
+def test_the_prefilter_reads_documents_in_every_encoding_that_yaml_allows(encoding: str) -> None:
+    mark = b"\xfe\xff" if encoding == "utf-16-be" else b""
+    text = "lr: 1e-5\nx: 1  # shardlint: ignore[yaml-float-is-string] why\n"
+    files = {"load.py": b"import yaml\nyaml.safe_load(open('a.yaml'))\n", "a.yaml": mark + text.encode(encoding)}
+    found = findings_of(files, prefilter=True)
+    assert [finding.rule for finding in found] == ["yaml-float-is-string"]
+    assert found == findings_of(files)
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "import torch.distributed as dist \\",
+        "from a import b\\\n\\\r\n \\",
+        "from torch import (  # " + ")" * 300_000,
+        "from torch import (  # )\n" * 300,
+    ],
+    ids=["continued", "continued by nothing", "closed in a comment", "closed nowhere"],
+)
+def test_the_prefilter_gets_past_imports_that_end_nowhere(end: str) -> None:
+    for text in (GUARD + end, GUARD + "rank = 0\nmodel.load = None\n" + end):
+        findings_of({"broken.py": text.encode()}, prefilter=True)
 
 
 @pytest.mark.parametrize(

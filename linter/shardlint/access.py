@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from shardlint.source import plain_lines
+
 _WORD = re.compile(rb"\w+")
 _AS = re.compile(rb"([\w.]+)[ \t]+as[ \t]+(\w+)")
 PATCH = re.compile(rb"^[ \t]*([^\W\d]\w*)(?:\.\w+)+[ \t]*=(?!=)", re.MULTILINE)
@@ -25,7 +27,7 @@ class Imports:
     __slots__ = ("data", "plain", "taken")
 
     def __init__(self, data: bytes) -> None:
-        self.data = data
+        self.data = data = plain_lines(data)
         self.taken: list[tuple[bytes, bytes]] = []
         self.plain: list[bytes] = []
         at = data.find(b"import")
@@ -48,9 +50,10 @@ class Imports:
         if b"(" in data[at:end]:
             closed = data.find(b")", at)
             while closed >= 0 and b"#" in data[data.rfind(b"\n", 0, closed) + 1 : closed]:
-                closed = data.find(b")", closed + 1)
+                end = data.find(b"\n", closed)  # whatever else the line closes is in the comment too
+                closed = -1 if end < 0 else data.find(b")", end)
             return len(data) if closed < 0 else closed
-        while data[at:end].rstrip().endswith(b"\\"):
+        while end < len(data) and data[at:end].rstrip().endswith(b"\\"):
             following = data.find(b"\n", end + 1)
             end = len(data) if following < 0 else following
         return end

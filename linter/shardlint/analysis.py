@@ -25,17 +25,20 @@ from shardlint.query import Scalars
 from shardlint.record import Record
 from shardlint.rule import ConfigRule, LocalRule, Rule
 from shardlint.sieve import Suspect
-from shardlint.source import decode
+from shardlint.skeleton import Keep, sparse
+from shardlint.source import Source, decode
 from shardlint.suppress import read_suppressions
 from shardlint.syntax.edit import Edit
 
 if TYPE_CHECKING:
     from shardlint.configs.document import Document
+    from shardlint.configs.launches import Launches
+    from shardlint.facts.entry_scripts import EntryScripts, Launched
 
 Subject = TypeVar("Subject")
 
-_MOST_KEPT = 4_000_000
-"""Characters of the files whose trees are kept for the program rules, which often ask for further functions of them."""
+_MOST_KEPT = 600_000
+"""Nodes of the trees that are kept for the program rules, which often ask for further functions of these files."""
 
 DOCUMENTS = ("yaml", "json", "toml")
 
@@ -57,8 +60,8 @@ class Crash:
 class Analysis:
     """Looks at files with a set of rules. `edits` asks for the edits of fixes.
 
-    `project` is the text of the whole project; `collectives` are the calls that its settings add, `modality` the
-    modalities (kind -> name -> words).
+    `project` is the text of the whole project, `launches` gives the commands in it; `collectives` are the calls that
+    its settings add, `modality` the modalities (kind -> name -> words).
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class Analysis:
         project: ProjectWords | None = None,
         collectives: Mapping[str, Mapping[str, object]] | None = None,
         modality: Mapping[str, Mapping[str, str]] | None = None,
+        launches: Callable[[], Launches] | None = None,
         timed: bool = False,
     ) -> None:
         self.rows = rows
@@ -87,7 +91,10 @@ class Analysis:
         self._kept = 0
         self._words = project or ProjectWords((), lambda _: b"")
         self._readers: YamlReaders | None = None
+        self._launches = launches
+        self._scripts: EntryScripts | None = None
         self._asked = False
+        self._uses: set[str] | None = None
         self._not_judged: list[NotJudged] = []
         self._rules: dict[str, Rule] = {}
 
@@ -119,23 +126,28 @@ class Analysis:
         kept = read_suppressions("python", source.text).pack()
         if not judged:
             return Record(stamp, content, suppressions=kept)
-        tree = parse(source.text)
+        text = source.text
+        conditions = RankConditions("\n".join(source.lines)) if suspect.program and not _is_minified(source) else None
+        # Only the functions that speak of ranks are asked about where no rule looks at the file by itself.
+        known = sparse(text, _ranked(conditions)) if conditions is not None and not suspect.rows else None
+        tree, left_out = known or (parse(text), frozenset[int]())
         if isinstance(tree, SyntaxError):
             return Record(stamp, content, (pack(syntax_error(path, tree)),), kept)
         self._asked, self._not_judged = False, []
         module = Module(
             path,
-            source.text,
+            text,
             tree,
             dotted=dotted,
             environment=self.environment,
             project=self._project_words,
             modality=self.modality,
+            left_out=left_out,
         )
         try:
             findings = [finding for row in suspect.rows for finding in self._clocked(self._local, row, module)]
             if suspect.program:
-                self._rank_facts(path, module)
+                self._rank_facts(path, module, conditions)
         except RecursionError:
             findings = [too_deep(path)]
         packed = tuple(pack(finding) for finding in sorted(findings))
@@ -204,12 +216,13 @@ class Analysis:
         """Record that a rule failed on a file, from inside the handler of the exception."""
         self.crashes.append(Crash(row["name"], path, traceback.format_exc(limit=-3).strip().splitlines()[-1]))
 
-    def _rank_facts(self, path: str, module: Module) -> None:
-        """Build the traces of the functions that can hold a rank test, and keep them as plain values."""
-        facts = FileFacts(path, None, lambda: module, self.asked)
+    def _rank_facts(self, path: str, module: Module, conditions: RankConditions | None) -> None:
+        """Build the traces of the functions that can hold a rank test, and keep them as plain values.
+
+        In a minified file every word is near every other, so all of its functions are traced: it has no `conditions`.
+        """
+        facts = FileFacts(path, None, lambda _: module, self.asked)
         text = "\n".join(module.lines)
-        # In a minified file every word is near every other, so all of its functions are traced.
-        conditions = RankConditions(text) if max(map(len, module.lines)) <= _LONGEST else None
         starts = _line_starts(text)
         ranked: list[str] = []
         for function in module.functions:
@@ -224,7 +237,7 @@ class Analysis:
         for name in ranked:
             facts.trace(name)
         facts.stored["ranked"] = ranked
-        self._kept += len(text)
+        self._kept += len(module.parents)
         if self._kept <= _MOST_KEPT:
             self.modules[path] = module
         self.facts[path] = facts.stored
@@ -233,7 +246,7 @@ class Analysis:
         from shardlint.configs.document import BrokenDocument, read_document
 
         path, stamp, content, claimed = suspect.path, suspect.stamp, suspect.content, suspect.claimed
-        self._asked, self._not_judged = False, []
+        self._asked, self._uses, self._not_judged = False, None, []
         try:
             document = read_document(path, suspect.data, kind=suspect.kind)
         except BrokenDocument as error:
@@ -242,9 +255,18 @@ class Analysis:
         kept = read_suppressions(suspect.kind, document.text, document.comments()).pack()
         findings = [finding for row in suspect.rows for finding in self._clocked(self._config, row, document)]
         packed = tuple(pack(finding) for finding in sorted(findings))
-        asked = b"?" if self._asked else b""
-        pending, unjudged = self._pending(findings), self._unjudged
-        return Record(stamp, content, packed, kept, claimed=claimed, pending=pending, asked=asked, not_judged=unjudged)
+        asked = (b"?" if self._uses is None else b"&") if self._asked else b"" if self._uses is None else b"!"
+        return Record(
+            stamp,
+            content,
+            packed,
+            kept,
+            claimed=claimed,
+            pending=self._pending(findings),
+            asked=asked,
+            uses=tuple(sorted(self._uses or ())),
+            not_judged=self._unjudged,
+        )
 
     def _project_words(self) -> ProjectWords:
         """The text of the project, read when a rule asks; the file is then remembered as asked."""
@@ -258,20 +280,41 @@ class Analysis:
             self._readers = YamlReaders(self._words.files.values())
         return self._readers
 
+    def _launched(self, config: str) -> list[Launched]:
+        """What launches a config, looked for when a rule asks; the document is then remembered as judged by that."""
+        if self._launches is None:
+            return []
+        if self._scripts is None:
+            from shardlint.facts.entry_scripts import EntryScripts
+
+            self._scripts = EntryScripts(self._words.modules, self._launches())
+        found = self._scripts.of(config)
+        self._uses = (self._uses or set()).union(*(one.entry.used for one in found if one.entry is not None))
+        return found
+
     def _config(self, row: Row, document: Document) -> list[Finding]:
-        from shardlint.configs.site import scalars
+        from shardlint.configs.site import Asked, scalars
 
         rule = self.rule(row)
         assert isinstance(rule, ConfigRule)
         assert isinstance(rule.suspects, Scalars)
         try:
+            project = Asked(self._yaml_readers, self._launched, self.modality)
             found: list[Finding] = []
-            for scalar in scalars(document, rule.suspects, rule.voice, self._yaml_readers, self.modality):
+            for scalar in scalars(document, rule.suspects, rule.voice, project):
                 found += self._judged(rule.judge(scalar), rule, scalar)
             return found
         except Exception:
             self.crashed(row, document.path)
             return []
+
+
+def _is_minified(source: Source) -> bool:
+    return max(map(len, source.lines)) > _LONGEST
+
+
+def _ranked(conditions: RankConditions) -> Keep:
+    return lambda _, text: conditions.speaks(text)
 
 
 def _line_starts(text: str) -> list[int]:

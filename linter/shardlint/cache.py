@@ -90,7 +90,10 @@ def _is_table(value: object) -> TypeGuard[dict[str, Any]]:
 
 def save(file: str, value: dict[str, Any]) -> None:
     """Write a table of plain values whole or not at all. A cache that cannot be written is no failure of the run."""
-    content = marshal.dumps(value)
+    try:
+        content = marshal.dumps(value)
+    except ValueError:
+        return  # the facts of some file are nested more deeply than marshal goes: every run works them out
     temporary = f"{file}.{os.getpid()}.{time.monotonic_ns()}"
     try:
         os.makedirs(os.path.dirname(file), mode=0o700, exist_ok=True)

@@ -169,7 +169,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         return _dispatch(list(argv))
     except ShardlintError as error:
-        _say(f"shardlint: {error}\n")
+        _say(f"shardlint: {_shown(error)}\n")
         return 2
     except KeyboardInterrupt:
         _say("shardlint: interrupted\n")
@@ -193,6 +193,13 @@ def _tolerant_output() -> None:
             reconfigure = getattr(stream, "reconfigure", None)
             if reconfigure is not None:
                 reconfigure(errors="backslashreplace")
+
+
+def _shown(error: ShardlintError) -> str:
+    """The sentence of an error. What it quotes of a repository must command neither a terminal nor GitHub."""
+    from shardlint.report.terminal import line_start
+
+    return "\n".join(line_start(line) for line in str(error).split("\n"))
 
 
 def _say(text: str) -> None:

@@ -45,6 +45,8 @@ _KINDS = {
 }
 """Kind by ending. Stubs (.pyi) hold no behaviour, and notebooks are not read."""
 
+_LAUNCHER = "launcher"
+
 _LOCKS = frozenset(
     ("package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "conda-lock.yml", "conda-lock.yaml", "pylock.toml")
 )
@@ -85,15 +87,16 @@ _TYPE, _REGULAR, _LINK, _FOLDER = 0o170000, 0o100000, 0o120000, 0o040000
 class Discovery:
     """What was found, each list sorted by path.
 
-    `files`: to be checked. `excluded`: named on the command line, but excluded by the settings or by a folder's name.
-    `skipped`: (path, reason) for what is no source file on closer look. `problems`: (path, sentence) for what could not
-    be looked at.
+    `files`: to be checked. `launchers`: read only where a rule asks what launches a config, besides the shell scripts.
+    `excluded`: named on the command line, but excluded by the settings or by a folder's name. `skipped`: (path, reason)
+    for what is no source file on closer look. `problems`: (path, sentence) for what could not be looked at.
     """
 
-    __slots__ = ("excluded", "files", "problems", "skipped")
+    __slots__ = ("excluded", "files", "launchers", "problems", "skipped")
 
     def __init__(self) -> None:
         self.files: list[File] = []
+        self.launchers: list[File] = []
         self.excluded: list[str] = []
         self.skipped: list[tuple[str, str]] = []
         self.problems: list[tuple[str, str]] = []
@@ -241,7 +244,7 @@ class _Search:
         environments: list[str] = []
         taken: list[tuple[str, Kind]] = []
         for path in listed:
-            kind = kind_of(path)
+            kind = kind_of(path) or launcher_kind(path)
             if kind is None:
                 if path.endswith("/pyvenv.cfg"):
                     environments.append(path[: -len("pyvenv.cfg")])
@@ -300,7 +303,7 @@ class _Search:
             if entry.is_dir(follow_symlinks=False):
                 inner.append(name)
                 continue
-            kind = kind_of(name)
+            kind = kind_of(name) or launcher_kind(name)
             if kind is not None:
                 files.append((folder + name, kind, entry))
             elif name == ".gitignore":
@@ -355,10 +358,11 @@ class _Search:
                 self.found.skipped.append((path, f"{what}: {size // 1_000_000} MB"))
             elif path not in self.seen:
                 self.seen.add(path)
-                self.found.files.append((path, kind, size, status.st_mtime_ns, status.st_ino))
-        elif form == _LINK:
+                found = self.found.launchers if kind == _LAUNCHER else self.found.files
+                found.append((path, kind, size, status.st_mtime_ns, status.st_ino))
+        elif form == _LINK and kind != _LAUNCHER:
             self.links.append((path, kind))
-        elif form != _FOLDER:
+        elif form not in (_FOLDER, _LINK):
             self.found.skipped.append((path, "not a regular file"))
 
     def _follow(self, path: str, kind: Kind) -> None:
@@ -377,6 +381,11 @@ class _Search:
             return
         self.seen.add(target)
         self._add(path, kind, status)
+
+
+def launcher_kind(path: str) -> Kind | None:
+    """The kind of a document or Makefile, in which commands stand; None for any other file."""
+    return _LAUNCHER if path.endswith((".md", ".mk", "Makefile")) else None
 
 
 def kind_of(path: str) -> Kind | None:

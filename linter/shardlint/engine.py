@@ -6,7 +6,7 @@ import sys
 import time
 
 from shardlint import cache
-from shardlint.errors import GitFailed
+from shardlint.errors import GitFailed, MissingContent
 from shardlint.finding import Finding
 from shardlint.project import Project
 from shardlint.request import Outcome, Request
@@ -106,6 +106,7 @@ class _Run:
                 project=ProjectWords(project.python, project.read, project.model_configs),
                 collectives=self.session.settings.collectives,
                 modality=self.session.settings.modality,
+                launches=project.launches,
             )
         return self._made
 
@@ -180,9 +181,16 @@ class _Run:
         from shardlint.change_run import run_changes
 
         generated = self.session.settings.generated
-        return run_changes(
-            rows, git, self._analysis, generated, request.staged, request.base, request.environ, self._linted
-        )
+        try:
+            return run_changes(
+                rows, git, self._analysis, generated, request.staged, request.base, request.environ, self._linted
+            )
+        except MissingContent as error:
+            if request.staged or request.base is not None or request.environ.get("PRE_COMMIT_FROM_REF"):
+                raise
+            # Nobody asked for changes in so many words, and the files themselves can be judged.
+            self.results.problems.append((".git", f"changes were not judged: {error}"))
+            return []
 
     def _linted(self, path: str) -> bytes | None:
         """The content of a file of the project as this run judges it; None if it has none."""

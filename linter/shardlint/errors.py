@@ -127,3 +127,7 @@ class FixRefused(ShardlintError):
 
 class GitFailed(ShardlintError):
     """git is needed for what was asked, and it is missing or did not answer."""
+
+
+class MissingContent(GitFailed):
+    """A partial clone lacks the content of a file, and nothing is fetched here."""

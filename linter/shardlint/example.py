@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 MARK = "# error"
 
@@ -19,6 +19,12 @@ class Example:
         versions: packages that the linted project pins: name -> version.
         installed: files of the environment that the linted project uses: path below `site-packages` -> text.
         fixed: what the single file must be after the rule's fix.
+        waits, raises: for bad examples, the proof that two ranks run. Each is driver -> what is seen: the function in
+            which a rank waits for ever, called from a marked line; a regular expression over `Type: text` of an error.
+        runs: for good examples, the drivers that both ranks finish.
+
+    A driver is Python code. It sees the names of the file `main`, `torch`, `dist` (`torch.distributed`), `rank`, and
+    `folder`, the name of an empty folder that both ranks see. Nothing runs it but the project's own proofs.
     """
 
     expects_findings = False
@@ -37,6 +43,9 @@ class Example:
         versions: Mapping[str, str] | None = None,
         installed: Mapping[str, str] | None = None,
         fixed: str | None = None,
+        waits: Mapping[str, str] | None = None,
+        raises: Mapping[str, str] | None = None,
+        runs: Sequence[str] = (),
     ) -> None:
         files = {path: source} if isinstance(source, str) else dict(source)
         self.before = None if before is None else {name: _dedent(text) for name, text in before.items()}
@@ -49,6 +58,15 @@ class Example:
         self.versions = dict(versions or {})
         self.installed = {name: _dedent(text) for name, text in (installed or {}).items()}
         self.fixed = None if fixed is None else _dedent(fixed)
+        self.waits = {_dedent(driver): call for driver, call in (waits or {}).items()}
+        self.raises = {_dedent(driver): error for driver, error in (raises or {}).items()}
+        self.runs = tuple(map(_dedent, runs))
+
+    @property
+    def main(self) -> str:
+        """The Python file whose names a driver sees: the first with a mark, or the first."""
+        code = [path for path in self.files if path.endswith(".py")]
+        return min((path for path, _ in self.marked if path in code), default=next(iter(code), ""))
 
     @property
     def marked(self) -> set[tuple[str, int]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardlint.finding import Finding
-from shardlint.selection import known_names
+from shardlint.selection import UNREAD, known_names
 from shardlint.suppress import Suppressions, settings_hide, unknown_findings, unpack_suppressions, unused_findings
 
 TYPE_CHECKING = False
@@ -32,11 +32,14 @@ class Filters:
         comments = {
             path: unpack_suppressions(records[path].suppressions) for path in reported if records[path].suppressions
         }
-        kept = [finding for finding in findings if not self._hidden(finding, comments, records)]
+        said = list(findings)
+        kept = [finding for finding in said if not self._hidden(finding, comments, records)]
+        # No rule has looked at a file that cannot be read, so nothing is known of what its comments hide.
+        unread = {finding.path for finding in said if finding.rule in UNREAD}
         # Comments of other files were read to hide what lies there; whether they are idle was not looked at.
         for path in sorted(reported & comments.keys()):
             suppressions = comments[path]
-            if "unused-suppression" in self.engine:
+            if "unused-suppression" in self.engine and path not in unread:
                 kept += unused_findings(path, suppressions, self.active)
             if "unknown-suppression" in self.engine:
                 kept += unknown_findings(path, suppressions, self.known)

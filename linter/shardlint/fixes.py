@@ -151,7 +151,7 @@ def _plan(
             f"{path} was not fixed, because its encoding {source.encoding} has no {error.object[error.start]!r}"
         ) from None
     if after != before and path.endswith(_PYTHON):
-        _check_python(path, new)
+        _check_python(path, old, new)
     return FixResult(path, before, after, applied, skipped), new, target
 
 
@@ -218,7 +218,17 @@ def _chosen(
     return tuple(applied), tuple(skipped), list(ranges)
 
 
-def _check_python(path: str, data: bytes) -> None:
+def _check_python(path: str, old: bytes, new: bytes) -> None:
+    wrong = _syntax_error(new)
+    if wrong is None:
+        return
+    if _syntax_error(old) is not None:
+        raise FixRefused(f"{path} was not fixed, because it is not Python as it stands{wrong}: repair that first")
+    raise FixRefused(f"{path} was not fixed, because it would no longer be Python{wrong}: please report this")
+
+
+def _syntax_error(data: bytes) -> str | None:
+    """Where a file is not Python, as a remark in brackets if that is known; None if it is."""
     import ast
     import warnings
 
@@ -227,10 +237,8 @@ def _check_python(path: str, data: bytes) -> None:
         try:
             ast.parse(data)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            where = f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
-            raise FixRefused(
-                f"{path} was not fixed, because it would no longer be Python{where}: please report this"
-            ) from None
+            return f" (line {error.lineno})" if isinstance(error, SyntaxError) and error.lineno else ""
+    return None
 
 
 def unified_diff(path: str, before: str, after: str) -> str:

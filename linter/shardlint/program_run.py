@@ -12,12 +12,14 @@ from shardlint.facts.effects import Effects
 from shardlint.facts.expansion import Place
 from shardlint.facts.module import Module
 from shardlint.facts.program import Program, Stored
+from shardlint.facts.rank_conditions import RankConditions
 from shardlint.finding import Finding
 from shardlint.parsing import parse
 from shardlint.program_result import ProgramResult
 from shardlint.query import Divergence
 from shardlint.rule import ProgramRule
-from shardlint.source import decode
+from shardlint.skeleton import Keep, sparse
+from shardlint.source import Source, decode
 
 
 def run_program(
@@ -36,23 +38,43 @@ def run_program(
         read, dotted: the bytes and the import name of a path.
     """
 
-    def load(path: str) -> Module | None:
+    def load(path: str, function: str | None) -> Module | None:
         kept = analysis.modules.get(path)
-        if kept is not None:
+        if kept is not None and (function is not None or not kept.left_out):
             return kept
         try:
             source = decode(read(path))
         except (UndecodableSource, OSError):
             return None
-        tree = parse(source.text)
-        return None if isinstance(tree, SyntaxError) else Module(path, source.text, tree, dotted=dotted(path))
+        known = sparse(source.text, _part(source, function)) if function is not None else None
+        tree, left_out = known or (parse(source.text), frozenset[int]())
+        if isinstance(tree, SyntaxError):
+            return None
+        return Module(path, source.text, tree, dotted=dotted(path), left_out=left_out)
 
-    program = Program(paths, load, analysis.asked, facts.get)
+    def text(path: str) -> bytes:
+        try:
+            return read(path)
+        except OSError:
+            return b""
+
+    program = Program(paths, load, text, analysis.asked, facts.get)
     judge = _Judge(analysis, program, read)
     for path in sorted(roots):
         judge.file(path)
-    stored = {path: program.file(path).stored for path in program.used}
-    return ProgramResult(sorted(judge.findings), program.used, sorted(judge.not_judged)), stored
+    return ProgramResult(sorted(judge.findings), program.used, sorted(judge.not_judged)), program.facts
+
+
+def _part(source: Source, function: str) -> Keep:
+    """The functions of a file that one of them can ask about: those of its name, and those that speak of ranks."""
+    name = function.rpartition(".")[2]
+    defined = f"def {name}("
+    conditions = RankConditions(source.text)
+
+    def keep(called: str, text: str) -> bool:
+        return called == name or (name != "" and defined in text) or conditions.speaks(text)
+
+    return keep
 
 
 class _Judge:

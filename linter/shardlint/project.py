@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from shardlint.changes.git import Git
+    from shardlint.configs.launches import Launches
     from shardlint.discover import Discovery, File
     from shardlint.request import Request
     from shardlint.session import Session
@@ -21,9 +22,10 @@ if TYPE_CHECKING:
 class Project:
     """The files of a run.
 
-    `files`: every file of the project by path, with those that were named. `named`: what discovery said of the named
-    paths, or of the whole project. `reported`: the paths whose findings are shown. `staged`: under `--staged`, the
-    content of the index for files whose working tree differs.
+    `files`: every file of the project by path, with those that were named. `launchers`: the files in which a rule may
+    look for commands: shell scripts, documents and Makefiles. `named`: what discovery said of the named paths, or of
+    the whole project. `reported`: the paths whose findings are shown. `staged`: under `--staged`, the content of the
+    index for files whose working tree differs.
     """
 
     def __init__(self, session: Session, request: Request) -> None:
@@ -34,6 +36,8 @@ class Project:
         self.named = self.find(request.paths) if request.paths else everything
         self.files: dict[str, File] = {file[0]: file for file in everything.files}
         self.files.update((file[0], file) for file in self.named.files)
+        self.launchers: dict[str, File] = {file[0]: file for file in everything.launchers}
+        self.launchers.update((path, file) for path, file in self.files.items() if file[1] == "shell")
         self.staged: dict[str, bytes | None] = {}
         if request.staged:
             self._read_index()
@@ -69,6 +73,12 @@ class Project:
     def model_configs(self) -> list[str]:
         """The paths of the files that describe a model."""
         return [path for path in self.files if is_model_config(path)]
+
+    def launches(self) -> Launches:
+        """The commands that hand a config file to a program."""
+        from shardlint.configs.launches import Launches
+
+        return Launches(self.launchers, self.files, self.read)
 
     def read(self, path: str) -> bytes:
         """The content of a file as the run judges it. Raises OSError."""

@@ -320,8 +320,10 @@ class PlanMesh(Query):
 def _cost(needs: Needs) -> int:
     """About how long it takes to see that a file does not meet something, in searches of its text."""
     if needs[0] in ("any", "all"):
-        return sum(_cost(part) for part in needs[1:] if _is_needs(part))
-    return {"word": 1, "text": 1, "regex": 4}.get(str(needs[0]), 8)
+        costs = [_cost(part) for part in needs[1:] if _is_needs(part)]
+        # Most files lack the first of several things already.
+        return sum(costs) if needs[0] == "any" else costs[0]
+    return {"word": 1, "text": 1, "regex": 20}.get(str(needs[0]), 8)
 
 
 def _is_needs(part: object) -> TypeGuard[Needs]:

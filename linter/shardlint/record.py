@@ -17,8 +17,9 @@ class Record:
     `stamp`: mtime in nanoseconds, size, inode. `content`: digest of the bytes. `findings`: packed, suppressions not yet
     applied. `suppressions`: packed. `root`: the file can hold a rank test, so program rules start in it. `generated`:
     only rules about generated files speak of it. `pending`: a fix has not been worked out yet. `claimed`: for a
-    document, whether a rule that is on reads its kind. `asked`: for a file that was judged by what the project's
-    Python files say, the digest of those files; empty for all others. `not_judged`: places of which a rule could not
+    document, whether a rule that is on reads its kind. `asked`: for a file that was judged by what other files say, a
+    letter and the digest of those: `?` for all Python files, `!` for the commands that launch a config and `uses`, `&`
+    for both; empty for all others. `uses`: the Python files among them. `not_judged`: places of which a rule could not
     tell: function, line and reason.
     """
 
@@ -33,6 +34,7 @@ class Record:
         "root",
         "stamp",
         "suppressions",
+        "uses",
     )
 
     def __init__(
@@ -47,6 +49,7 @@ class Record:
         pending: bool = False,
         claimed: bool = True,
         asked: bytes = b"",
+        uses: tuple[str, ...] = (),
         not_judged: tuple[tuple[str, int, str], ...] = (),
     ) -> None:
         self.stamp = stamp
@@ -58,6 +61,7 @@ class Record:
         self.pending = pending
         self.claimed = claimed
         self.asked = asked
+        self.uses = uses
         self.not_judged = not_judged
 
     def unpacked(self) -> list[Finding]:
@@ -76,13 +80,15 @@ class Record:
             self.pending,
             self.claimed,
             self.asked,
+            self.uses,
             self.not_judged,
         )
 
     @classmethod
     def from_plain(cls, plain: Packed) -> Record:
         """The record that `as_plain` gave."""
-        stamp, content, findings, suppressions, root, generated, pending, claimed, asked, not_judged = plain
+        stamp, content, findings, suppressions, root, generated, pending, claimed, *rest = plain
+        asked, uses, not_judged = rest
         return cls(
             stamp,
             content,
@@ -93,6 +99,7 @@ class Record:
             pending=pending,
             claimed=claimed,
             asked=asked,
+            uses=uses,
             not_judged=not_judged,
         )
 

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from types import ModuleType
 
+from shardlint import proof
 from shardlint.errors import PackError
 from shardlint.example import MARK, Bad, Example, Good
 from shardlint.finding import SEVERITIES, Evidence
@@ -51,6 +52,8 @@ _FIELDS = frozenset(
         "symptoms",
         "preview",
         "fixes",
+        "proof",
+        "unproved",
         "confidence",
         "precision",
     )
@@ -156,7 +159,7 @@ def _problem(rule: type[Rule]) -> str | None:
     kind = kind_of(rule)
     if kind is None:
         return f"{rule.__name__} must derive from one of {', '.join(k.__name__ for k in KINDS)}"
-    for check in (_misspelt, _incomplete, _undocumented, _overconfident, _badly_shown):
+    for check in (_misspelt, _incomplete, _undocumented, _overconfident, _badly_shown, _badly_proved):
         problem = check(rule, kind)
         if problem:
             return problem
@@ -247,6 +250,10 @@ def _badly_shown(rule: type[Rule], kind: type[Rule]) -> str | None:
             if problem:
                 return f"{where}: {problem}"
     return None
+
+
+def _badly_proved(rule: type[Rule], _kind: type[Rule]) -> str | None:
+    return proof.problem(rule)
 
 
 def _unparsable(example: Example) -> str | None:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 class Results:
     """Records by path, and what the program rules said last (`ProgramResult.as_plain`).
 
+    `launchers`: stamp and digest of each file in which a rule has looked for commands, besides the shell scripts.
+
     `key` names the state of code, settings, rules and packages that the results are valid for. `read_bytes` counts what
     this run read; `problems` are files that could not be read, each with a sentence.
     """
@@ -33,6 +35,7 @@ class Results:
         self.key = key
         self.records: dict[str, Record] = {}
         self.program: tuple[Any, ...] | None = None
+        self.launchers: dict[str, tuple[tuple[int, int, int], bytes]] = {}
         self.dirty = False
         self.read_bytes = 0
         self.problems: list[tuple[str, str]] = []
@@ -47,6 +50,7 @@ class Results:
         if stored is not None and stored.get("key") == self.key:
             self.records = {path: Record.from_plain(plain) for path, plain in stored["records"].items()}
             self.program = stored["program"]
+            self.launchers = stored["launchers"]
             self._settled = stored["time"] - cache.RACE
 
     def save(self, crashed: Collection[str]) -> None:
@@ -55,7 +59,8 @@ class Results:
             return
         kept = {path: r.as_plain() for path, r in self.records.items() if path not in crashed and r.content}
         program = None if crashed else self.program
-        cache.save(self._file, {"key": self.key, "records": kept, "program": program, "time": self._started})
+        table = {"records": kept, "program": program, "launchers": self.launchers, "time": self._started}
+        cache.save(self._file, {"key": self.key, **table})
 
     def update(self, analysis: Callable[[], Analysis]) -> None:
         """Bring the record of every file up to date; a changed file is read, an unchanged one is not."""
@@ -105,18 +110,69 @@ class Results:
         return None
 
     def _ask_again(self, fresh: dict[str, Record], analysis: Callable[[], Analysis]) -> None:
-        """Files judged by what the project says are judged anew when its Python files or model configs change."""
+        """Files judged by what other files say are judged anew when those change."""
         asked = [path for path, record in fresh.items() if record.asked]
         if not asked:
             return
-        read = sorted([*self.project.python, *self.project.model_configs])
-        digest = cache.digest(b"".join(fresh[path].content for path in read))
+        state = _State(self, fresh)
         for path in asked:
             record = fresh[path]
-            if record.asked not in (b"?", digest):
+            if len(record.asked) > 1 and record.asked[1:] != state.of(record):
                 found = self.sieve.sift(path, self.project.files[path][1], record.stamp, self.project.read(path))
                 record = found if isinstance(found, Record) else analysis().look(found, self.project.dotted(path))
                 self.dirty = True
             if record.asked:
-                record.asked = digest
+                record.asked = record.asked[:1] + state.of(record)
             fresh[path] = record
+
+    def launcher(self, path: str) -> bytes:
+        """The digest of a file in which a rule looks for commands, if it has some; it is read if it has changed."""
+        file = self.project.launchers[path]
+        stamp = (file[3], file[2], file[4])
+        known = self.launchers.get(path)
+        if known is None or known[0] != stamp or stamp[0] > self._settled:
+            try:
+                data = self.project.read(path)
+            except OSError:
+                data = b""
+            from shardlint.configs.launches import may_launch
+
+            self.read_bytes += len(data)
+            known = self.launchers[path] = (stamp, cache.digest(data) if may_launch(data) else b"")
+            self.dirty = True
+        return known[1]
+
+
+class _State:
+    """What the files say by which others are judged, as digests; each worked out when it is first asked for."""
+
+    def __init__(self, results: Results, fresh: dict[str, Record]) -> None:
+        self._results = results
+        self._fresh = fresh
+        self._known: dict[str, bytes] = {}
+
+    def of(self, record: Record) -> bytes:
+        """The state of everything that a record was judged by."""
+        kind = record.asked[:1]
+        state = self._python() if kind != b"!" else b""
+        if kind == b"?":
+            return state
+        used = (self._fresh[path].content if path in self._fresh else b"gone" for path in record.uses)
+        return cache.digest(state + self._launches() + b"".join(used))
+
+    def _python(self) -> bytes:
+        if "python" not in self._known:
+            read = sorted([*self._results.project.python, *self._results.project.model_configs])
+            self._known["python"] = cache.digest(b"".join(self._fresh[path].content for path in read))
+        return self._known["python"]
+
+    def _launches(self) -> bytes:
+        """The commands, and which files there are: a command means a file by its name."""
+        if "launches" not in self._known:
+            project, fresh = self._results.project, self._fresh
+            parts = ["\n".join(sorted(project.files)).encode("utf-8", "surrogateescape")]
+            for path in sorted(project.launchers):
+                parts.append(path.encode("utf-8", "surrogateescape"))
+                parts.append(fresh[path].content if path in fresh else self._results.launcher(path))
+            self._known["launches"] = cache.digest(b"\n".join(parts))
+        return self._known["launches"]

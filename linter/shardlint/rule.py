@@ -46,9 +46,11 @@ from shardlint.voice import CEILINGS, Voice
 
 if TYPE_CHECKING:
     from shardlint.changes.site import Change
+    from shardlint.configs.meant import DIFFUSION, MEDIA, TEXT, Meant, Told
     from shardlint.configs.site import Scalar
     from shardlint.facts.batching import Batching, Modalities, batchings
     from shardlint.facts.divergent import Divergent
+    from shardlint.facts.fresh_optimizers import is_fresh
     from shardlint.facts.label_masks import masked_labels
     from shardlint.facts.model_types import mismatch
     from shardlint.facts.origins import Origin, origin
@@ -72,18 +74,23 @@ _ON_DEMAND = {
     "Batching": "shardlint.facts.batching",
     "Change": "shardlint.changes.site",
     "Checkpoint": "shardlint.runtime.checkpoint.subject",
+    "DIFFUSION": "shardlint.configs.meant",
     "Division": "shardlint.runtime.placements",
     "Entry": "shardlint.runtime.plan",
     "EosPad": "shardlint.facts.pad_tokens",
     "Divergent": "shardlint.facts.divergent",
     "Heads": "shardlint.runtime.heads",
     "Keys": "shardlint.facts.samples",
+    "MEDIA": "shardlint.configs.meant",
+    "Meant": "shardlint.configs.meant",
     "Modalities": "shardlint.facts.batching",
     "Origin": "shardlint.facts.origins",
     "Parameter": "shardlint.runtime.model_facts",
     "Plan": "shardlint.runtime.plan",
     "SAMPLES": "shardlint.facts.packed_rows",
     "Scalar": "shardlint.configs.site",
+    "TEXT": "shardlint.configs.meant",
+    "Told": "shardlint.configs.meant",
     "batchings": "shardlint.facts.batching",
     "close_style": "shardlint.runtime.placements",
     "counted_row": "shardlint.facts.packed_rows",
@@ -91,6 +98,7 @@ _ON_DEMAND = {
     "eos_pad": "shardlint.facts.pad_tokens",
     "gib": "shardlint.runtime.shares",
     "idle_function": "shardlint.facts.registrations",
+    "is_fresh": "shardlint.facts.fresh_optimizers",
     "mismatch": "shardlint.facts.model_types",
     "joined_row": "shardlint.facts.packed_rows",
     "known_styles": "shardlint.runtime.placements",
@@ -164,6 +172,11 @@ class Rule:
     preview: ClassVar[bool] = False
     """Off unless selected by name: code alone cannot tell whether it is a defect."""
     fixes: ClassVar[FixSafety | None] = None
+    proof: ClassVar[tuple[str, str] | None] = None
+    """The test module that shows the defect in a run, and what it shows, in one line. Examples can be a proof by
+    themselves: see `waits`, `raises` and `runs` of `Example`."""
+    unproved: ClassVar[str] = ""
+    """Why no run can show the defect, in one line."""
     kind: ClassVar[str] = ""
 
     def __init__(self, voice: Voice) -> None:
@@ -292,10 +305,13 @@ def entries(name: str, *path: str, of: str) -> Mapping[str, tuple[str, ...]]:
 
 __all__ = [
     "CEILINGS",
+    "DIFFUSION",
     "KINDS",
+    "MEDIA",
     "MISSING",
     "RANK",
     "SAMPLES",
+    "TEXT",
     "Assigned",
     "Bad",
     "Batching",
@@ -331,6 +347,7 @@ __all__ = [
     "Keys",
     "LocalRule",
     "Matching",
+    "Meant",
     "Method",
     "Modalities",
     "NotJudged",
@@ -353,6 +370,7 @@ __all__ = [
     "Sliced",
     "Span",
     "Spelled",
+    "Told",
     "Written",
     "batchings",
     "close_style",
@@ -365,6 +383,7 @@ __all__ = [
     "gib",
     "idle_function",
     "inference",
+    "is_fresh",
     "joined_row",
     "known_styles",
     "masked_labels",

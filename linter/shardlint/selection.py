@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 ENGINE_RULES = ("syntax-error", "broken-document", "unused-suppression", "unknown-suppression", "not-checked")
 """The engine's own findings, family `engine`."""
 
+UNREAD = frozenset(("syntax-error", "broken-document"))
+"""Those of a file that no rule could look at."""
+
 ALL = "ALL"
 
 

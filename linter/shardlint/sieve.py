@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from shardlint.loading import Row
 
 
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+"""How a document in UTF-16 begins, which YAML allows."""
+
+
 class Suspect:
     """A file that some rule can fire in: `rows` are the local or config rules that can, `program` the program rules."""
 
@@ -65,8 +69,9 @@ class Sieve:
     def sift(self, path: str, kind: str, stamp: tuple[int, int, int], data: bytes) -> Record | Suspect:
         """The record of a file that no rule can fire in, or the file as a suspect that must be looked at."""
         content = content_hash(data)
-        marked = b"shardlint:" in data
-        words = Words(data, self._environment)
+        text = _narrow(data) if kind == "yaml" and data.startswith(_WIDE) else data
+        marked = b"shardlint:" in text
+        words = Words(text, self._environment)
         if kind == "python":
             if generated_header(data) is not None:
                 return Record(stamp, content, suppressions=_suppressions(data) if marked else (), generated=True)
@@ -86,6 +91,11 @@ class Sieve:
         if not self._prefilter:
             return tuple(rows)
         return tuple([row for row in rows if passes(row["needs"], words)])
+
+
+def _narrow(data: bytes) -> bytes:
+    """A document in UTF-16 as UTF-8, in which words are looked for."""
+    return data.decode("utf-16", "replace").encode()
 
 
 def _suppressions(data: bytes) -> tuple[object, ...]:

@@ -66,6 +66,13 @@ def content_hash(data: bytes) -> bytes:
     return blake2b(data, digest_size=16).digest()
 
 
+def plain_lines(data: bytes) -> bytes:
+    """The bytes of a file without its BOM, every line ended by ``\\n``: for a look at lines that needs no text."""
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    return data.removeprefix(_BOM)
+
+
 def decode(data: bytes) -> Source:
     """The text of a Python file, by its BOM and its encoding comment (PEP 263).
 

@@ -6,10 +6,13 @@ findings of the rule in question must be exactly the marked lines.
 
 from __future__ import annotations
 
+from functools import partial
+
 from shardlint.analysis import DOCUMENTS, Analysis
 from shardlint.change_run import judge_changes
 from shardlint.changes.memory import memory_change_set
-from shardlint.discover import kind_of
+from shardlint.configs.launches import Launches
+from shardlint.discover import kind_of, launcher_kind
 from shardlint.environment import Environment, Version
 from shardlint.example import Example
 from shardlint.facts.program import package_name
@@ -38,7 +41,9 @@ def findings_of(row: Row, example: Example, *, prefilter: bool = True) -> list[F
     configs = [path for path in contents if is_model_config(path)]
     words = ProjectWords(python, contents.__getitem__, configs)
     environment = Environment(pins, files=example.installed)
-    analysis = Analysis([row], environment=environment, edits=True, project=words)
+    launchers = [path for path in contents if kind_of(path) == "shell" or launcher_kind(path)]
+    launches = partial(Launches, launchers, contents, contents.__getitem__)
+    analysis = Analysis([row], environment=environment, edits=True, project=words, launches=launches)
     sieve = Sieve([row], lambda: environment, prefilter=prefilter)
     if row["kind"] == "plan":
         from shardlint.plan_run import judge_checkpoint_text, judge_plan_text

@@ -121,6 +121,14 @@ def test_the_first_of_two_files_that_rename_the_same_key_reports() -> None:
     assert [one.cause.path for file in changes.changes for one in stale_patterns(file, changes)] == ["m/a.py"]
 
 
+def test_a_generated_file_reports_after_its_source() -> None:
+    header = "# AUTO-GENERATED FILE - DO NOT EDIT\n"
+    both = {"m/generated/a.py": header + MODEL, "m/modeling.py": MODEL, "m/plan.py": PLAN.replace("KEY", "wq")}
+    now = {path: text.replace("self.wq", "self.query_in") for path, text in both.items()}
+    changes = memory_change_set(both, now)
+    assert [one.cause.path for file in changes.changes for one in stale_patterns(file, changes)] == ["m/modeling.py"]
+
+
 def test_a_list_of_classes_is_stale_when_no_code_names_the_class() -> None:
     wrap = {"m/model.py": MODEL, "m/wrap.py": "_no_split_modules = ['Block', 'Other']\n"}
     now = {**wrap, "m/model.py": MODEL.replace("Block", "Layer")}

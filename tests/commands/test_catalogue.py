@@ -9,6 +9,7 @@ from shardlint.commands.catalogue import catalogue
 from shardlint.commands.page import Page
 from shardlint.example import Bad
 from shardlint.finding import Evidence
+from shardlint.proof import Proof
 
 from ..conftest import Lint
 
@@ -62,3 +63,14 @@ def test_the_language_of_an_example_is_that_of_its_files() -> None:
 
     assert "```yaml\n# a.yaml\n" in text
     assert "```text\n# a.py\n" in text
+
+
+def test_the_index_and_the_section_say_whether_a_run_proves_a_rule() -> None:
+    proved, other = page("a", "moe"), page("b", "moe")
+    proved.proof, other.proof = Proof(True, "both wait (test_a.py)"), Proof(False, "it needs a GPU")
+    text = catalogue([proved, other])
+
+    assert "| [a](#a) | error | local | run |  | Reports it. |" in text
+    assert "| [b](#b) | error | local |  |  | Reports it. |" in text
+    assert "\n- Proof: both wait (test_a.py)\n" in text
+    assert "\n- Proof: none: it needs a GPU\n" in text

@@ -72,6 +72,13 @@ def test_the_table_of_renames_is_python_that_restores_the_keys(lint: Lint, tmp_p
     assert answer.code == 1
 
 
+def test_odd_names_in_the_table_of_renames_are_written_as_python_would(lint: Lint, tmp_path: Path) -> None:
+    facts = changed(tmp_path, rename(r"attn", "at\x1b[31m\nn"))
+    answer = lint("checkpoint", str(WRITTEN / "torch-2.13/full"), "--facts-in", str(facts), "--write-mapping")
+    assert "\x1b" not in answer.out + answer.err
+    compile(answer.out, "table", "exec")
+
+
 def test_a_hostile_file_is_exit_code_2_and_is_not_run(lint: Lint) -> None:
     lint.project.write("saved/.metadata", b"\x80\x04cos\nsystem\n\x8c\x09touch ran\x85R.")
     answer = lint("checkpoint", "saved", "--facts-in", str(FACTS))

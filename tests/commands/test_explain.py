@@ -24,6 +24,7 @@ def test_the_page_of_a_rule_holds_all_that_is_known_of_it(lint: Lint) -> None:
     assert any(line.startswith("Evidence    ") for line in lines)
     assert any(line.startswith("            https://") for line in lines)
     assert any(line.startswith("Confidence  at most 0.") for line in lines)
+    assert any(line.startswith("Proof       two gloo processes run the examples: ") for line in lines)
     assert "            dcp.save(state, checkpoint_id=path)  # error" in lines
     assert "Reported, example 1" in lines
     assert "Not reported, example 1" in lines
@@ -40,6 +41,11 @@ def test_the_engines_own_rules_have_pages(lint: Lint, name: str) -> None:
     assert answer.code == 0
     assert answer.out.startswith(f"{name}\n  ")
     assert "Why is this bad?" in answer.out
+    assert "\nProof" not in answer.out
+
+
+def test_the_page_of_a_rule_without_a_proof_says_why(lint: Lint) -> None:
+    assert "\nProof       none: it needs a second machine with GPUs\n" in lint("explain", "global-rank-as-device").out
 
 
 @pytest.mark.parametrize(

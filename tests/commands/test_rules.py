@@ -39,6 +39,10 @@ def test_the_list_as_json_has_every_field(lint: Lint) -> None:
     assert rule["pack"] == "builtin"
     assert rules["syntax-error"]["pack"] is None
     assert rules["rank-guarded-checkpoint"]["fixable"] is None
+    assert rule["proof"]["proved"] is True
+    assert rule["proof"]["how"].endswith(" (test_yaml_float_is_string.py)")
+    assert rules["global-rank-as-device"]["proof"] == {"proved": False, "how": "it needs a second machine with GPUs"}
+    assert rules["syntax-error"]["proof"] is None
 
 
 def test_broken_settings_do_not_stop_the_list(lint: Lint) -> None:

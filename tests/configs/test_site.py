@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardlint.configs.document import read_document
-from shardlint.configs.site import Scalar, scalars
+from shardlint.configs.site import Asked, Scalar, scalars
 from shardlint.finding import Evidence, Fix
 from shardlint.query import Scalars
 from shardlint.voice import Voice
@@ -68,7 +68,7 @@ def test_a_finding_that_the_fix_does_not_suit_has_no_fix() -> None:
 def test_a_scalar_shows_what_the_settings_say_of_modalities() -> None:
     modality = {"templates": {"ours": "text audio"}}
     document = read_document("train.yaml", b"lr: 1e-5")
-    (scalar,) = scalars(document, Scalars(r"\d+e-\d+"), VOICE, modality=modality)
+    (scalar,) = scalars(document, Scalars(r"\d+e-\d+"), VOICE, project=Asked(modality=modality))
     assert (scalar.modality("templates"), scalar.modality("models")) == ({"ours": "text audio"}, {})
 
 

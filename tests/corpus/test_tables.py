@@ -96,6 +96,7 @@ def test_the_page_publishes_where_the_readers_differ(known: Evidence) -> None:
     text = readme(known._replace(answers=answers))
 
     assert "0 of 1 verdicts are the same" in text
+    assert "Of the 1 that differ, 0 are true to one reader and false to the other." in text
     assert row(text, "`bad-load` | some/thing")[2:] == ["debatable: Line 40 says so.", "false: It never runs."]
 
 

@@ -33,12 +33,12 @@ def found(source: str, function: str = "f", **others: str) -> list[Split]:
     files = {"main.py": HEAD + dedent(source), **{f"{stem}.py": dedent(text) for stem, text in others.items()}}
     names = frozenset(files)
 
-    def load(path: str) -> Module:
+    def load(path: str, _: str | None) -> Module:
         tree = parse(files[path])
         assert not isinstance(tree, SyntaxError)
         return Module(path, files[path], tree, dotted=package_name(path, names))
 
-    return splits(Program(files, load, EFFECTS.words), "main.py", function, EFFECTS)
+    return splits(Program(files, load, lambda path: files[path].encode(), EFFECTS.words), "main.py", function, EFFECTS)
 
 
 def told(source: str, function: str = "f", **others: str) -> list[str]:
@@ -88,6 +88,7 @@ REPORTED = {
     "remainder": ["if rank % 8 == 0:", "    dist.barrier()"],
     "tensor of a mesh": ["if rank == 0:", "    x.full_tensor()"],
     "group of one process": ["if dist.get_rank() == 0:", "    dist.all_reduce(x, group=a.tp_group)"],
+    "group of the whole job": ["cpu = dist.new_group()", "if dist.get_rank() == 0:", "    dist.barrier(group=cpu)"],
     "rank of the group": ["if dist.get_rank(a) == 0:", "    dist.all_reduce(x, group=a)"],
     "single process arm": ["if rank == 0:", "    if dist.is_initialized():", "        dist.barrier()"],
     "defined inside": ["def g():", "    dist.barrier()", "if rank == 0:", "    g()"],
@@ -155,6 +156,8 @@ SILENT = {
     "rank of another group": ["if dist.get_rank(a) == 0:", "    dist.all_reduce(x, group=b)"],
     "rank of a mesh axis": ["if a['tp'].get_local_rank() == 0:", "    dist.all_reduce(x, group=b)"],
     "remainder with a group": ["if rank % 8 == 0:", "    dist.all_reduce(x, group=b)"],
+    "members of the whole job": ["cpu = dist.new_group()", "if rank in a:", "    dist.barrier(group=cpu)"],
+    "group of given ranks": ["some = dist.new_group(a)", "if dist.get_rank() == 0:", "    dist.barrier(group=some)"],
     "group with others": ["if dist.get_rank() == 0:", "    dist.broadcast(x, 0, group=a.group)"],
     "raise on both": ["if a:", "    if rank != 0:", "        dist.barrier()", "        raise x", "    raise x"],
     "group in keywords": ["if rank % 8 == 0:", "    dist.all_reduce(x, **a)"],
@@ -325,6 +328,23 @@ def test_inherited_method_of_another_file_is_followed() -> None:
     assert told(source, "B.f", lib=lib) == ["self.sync"]
 
 
+def test_method_that_torch_has_is_known_but_not_on_the_object_itself() -> None:
+    lib = "from torch import nn\nclass A(nn.Module):\n    pass\n"
+    lines = ["y = A()", "if rank == 0:", "    dist.barrier()", "else:", "    y.state_dict()"]
+    assert told("from lib import A\nimport torch.distributed as dist\n" + body(*lines), lib=lib) == ["dist.barrier"]
+    source = """
+        from torch import nn
+
+        class A(nn.Module):
+            def f(self):
+                if rank == 0:
+                    dist.barrier()
+                else:
+                    self.meet()
+    """
+    assert told(source, "A.f") == []
+
+
 def test_method_of_an_object_is_followed() -> None:
     lib = "import torch.distributed as dist\nclass A:\n    def sync(self):\n        dist.barrier()\n"
     assert told("from lib import A\n" + body("y = A()", "if rank == 0:", "    y.sync()"), lib=lib) == ["y.sync"]
@@ -371,7 +391,7 @@ def test_collective_beside_the_table_is_followed_but_not_told() -> None:
     text += body("if rank == 0:", "    dist.barrier()").replace("def f", "def g")
     tree = parse(text)
     assert not isinstance(tree, SyntaxError)
-    program = Program(["main.py"], lambda path: Module(path, text, tree), effects.words)
+    program = Program(["main.py"], lambda path, _: Module(path, text, tree), lambda _: text.encode(), effects.words)
     (split,) = splits(program, "main.py", "f", effects)
     assert split.there.next is not None
     assert split.there.next.effect.name == "torch.distributed.barrier"

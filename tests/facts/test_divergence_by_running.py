@@ -79,7 +79,7 @@ def test_told_means_that_two_ranks_do_not_meet(lines: list[str]) -> None:
     text = HEAD + "def f(a, b):\n" + "\n".join("    " + line for line in lines) + "\n"
     tree = parse(text)
     assert not isinstance(tree, SyntaxError)
-    program = Program(["main.py"], lambda path: Module(path, text, tree), EFFECTS.words)
+    program = Program(["main.py"], lambda path, _: Module(path, text, tree), lambda _: text.encode(), EFFECTS.words)
     told = splits(program, "main.py", "f", EFFECTS)
     cases = product((False, True), repeat=2)
     differ = any(issued(lines, 0, a, b) != issued(lines, 1, a, b) for a, b in cases)

@@ -12,13 +12,13 @@ def program(**files: str) -> Program:
     texts = {f"{name.replace('__', '/')}.py": text for name, text in files.items()}
     names = frozenset(texts)
 
-    def read(path: str) -> Module | None:
+    def read(path: str, _: str | None) -> Module | None:
         tree = parse(texts[path])
         return (
             None if isinstance(tree, SyntaxError) else Module(path, texts[path], tree, dotted=package_name(path, names))
         )
 
-    return Program(texts, read, frozenset())
+    return Program(texts, read, lambda path: texts[path].encode(), frozenset())
 
 
 def test_function_is_found_by_its_import_name() -> None:
@@ -71,6 +71,16 @@ def test_name_behind_a_re_export_of_another_package() -> None:
     assert found.external("other.f") == "other.f"
 
 
+def test_name_behind_a_method_that_a_class_leaves_to_its_base() -> None:
+    found = program(
+        a="from b import B\nclass A(B):\n    def own(self):\n        g()\nclass C(B, B):\n    pass\n",
+        b="from torch import nn\nclass B(nn.Module):\n    pass\n",
+    )
+    assert found.external("a.A.state_dict") == "torch.nn.Module.state_dict"
+    assert found.external("a.A.own") == "a.A.own"
+    assert found.external("a.C.state_dict") == "a.C.state_dict"
+
+
 def test_file_that_does_not_parse_has_no_functions() -> None:
     found = program(a="def f(:\n")
     assert found.find("a.f") is None
@@ -89,3 +99,18 @@ def test_package_starts_at_the_outermost_init() -> None:
     assert names["pkg.sub.a"] == "src/pkg/sub/a.py"
     assert names["pkg.sub"] == "src/pkg/sub/__init__.py"
     assert names["b"] == "scripts/b.py"
+
+
+def test_name_behind_stars_is_looked_for_in_the_file_that_binds_it_alone() -> None:
+    made = program(
+        big="from models import *\n",
+        models="from a import *\nfrom b import *\nfrom c import *\n",
+        a="def other():\n    pass\n",
+        b="class Auto:\n    def load(self):\n        return Auto\n",
+        c="Auto = 1  # a later file that spells the name\n",
+    )
+    assert made.find("big.Auto.load") == ("b.py", "Auto.load")
+    assert made.find("big.Auto.load.save") is None
+    assert set(made.facts) == {"big.py", "models.py", "b.py"}
+    # What was only looked into counts too: with another text it may give the name.
+    assert "a.py" in made.used

@@ -101,6 +101,10 @@ SCALER = ("torch.amp.GradScaler",)
         ("def f(s: '][' ):\n    see(s)", (), 1.0),
         ("async def f():\n    see(await GradScaler())", SCALER, 1.0),
         ("see(x.y)", (), 1.0),
+        ("class A:\n    s = GradScaler()\n    def f(self):\n        see(getattr(self, 's', None))", SCALER, 1.0),
+        ("class A:\n    s = GradScaler()\n    def f(self, k):\n        see(getattr(self, k))", (), 1.0),
+        ("see(getattr(x, 'y'))", (), 1.0),
+        ("see(getattr())", (), 1.0),
     ],
 )
 def test_made_from(source: str, names: tuple[str, ...], certainty: float) -> None:

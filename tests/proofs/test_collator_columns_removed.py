@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.proves("collator-columns-removed")
+
 torch = pytest.importorskip("torch", reason="the proof trains a tiny model")
 transformers = pytest.importorskip("transformers", reason="the proof runs the Trainer of transformers")
 pytest.importorskip("accelerate", reason="the Trainer needs accelerate")

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.proves("collator-modality-mismatch")
+
 torch = pytest.importorskip("torch", reason="the proof runs tiny models")
 transformers = pytest.importorskip("transformers", reason="the proof runs collators and models of transformers")
 tokenizers = pytest.importorskip("tokenizers", reason="the proof makes a tokenizer")

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.proves("collator-truncates-placeholders")
+
 torch = pytest.importorskip("torch", reason="the proof runs a tiny model")
 transformers = pytest.importorskip("transformers", reason="the proof runs a tiny LLaVA")
 

@@ -1,17 +1,12 @@
 """Proof of the rules about units: torch refuses the wrap lists that they report, and takes all others.
 
-A process with torch wraps tiny models in a group of eight fake ranks, makes a step, and says what the model was and
-what torch raised. The rules judge the same wrap lists by the facts alone.
+A rank wraps tiny models in a group of eight fake ones, makes a step, and says what the model was and what torch
+raised. The rules judge the same wrap lists by the facts alone.
 """
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from itertools import permutations
-from pathlib import Path
-from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -23,22 +18,16 @@ from shardlint.rule import PlanRule
 from shardlint.runtime.model_facts import ModelFacts
 from shardlint.runtime.plan_text import parse_plan
 
-pytest.importorskip("torch", reason="the proofs wrap tiny models with FSDP2")
+from .ranks import Ranks
 
-WORKER = """
-import json
-import sys
-import warnings
-
-import torch
-import torch.distributed as dist
+FAKE = """
 from torch import nn
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor import DTensor
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-warnings.simplefilter("ignore")
+dist.destroy_process_group()
 dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=8)
 mesh = dist.init_device_mesh("cpu", (8,))
 
@@ -116,7 +105,7 @@ def wrap(model, units):
 
 
 said = []
-for change, units in json.load(sys.stdin):
+for change, units in CASES:
     model, error = Reader(), ""
     if change:
         globals()[change](model)
@@ -135,7 +124,7 @@ for names in (["embed"], ["head"], ["embed", "head"]):
     parallelize_module(model, mesh, {name: styles[name] for name in names})
     kinds = [name for name in styles if isinstance(model.get_submodule(name).weight, DTensor)]
     divided.append([names, kinds, model.head.weight is model.embed.weight])
-print(json.dumps({"said": said, "divided": divided}))
+[said, divided]
 """
 
 ERRORS = {
@@ -185,65 +174,56 @@ RULES = [rule for row in load_rows()[0] if row["name"] in ERRORS and isinstance(
 
 
 @pytest.fixture(scope="module")
-def live(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What torch says to every case, from one process."""
-    script = tmp_path_factory.mktemp("live") / "worker.py"
-    script.write_text(WORKER, encoding="utf-8")
-    asked = json.dumps([[change, units] for change, units, _, _ in CASES])
-    done = subprocess.run([sys.executable, str(script)], input=asked, capture_output=True, text=True, check=True)
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+def live(ranks: Ranks) -> tuple[list[Any], list[Any]]:
+    """What torch says to every case, and what plans for tensor parallelism make of tied weights."""
+    cases = [[change, units] for change, units, _, _ in CASES]
+    (said, divided), _ = ranks.values(f"CASES = {cases!r}", FAKE)
+    return said, divided
 
 
+@pytest.mark.proves(
+    "fsdp-unit-order",
+    "fsdp-unit-twice",
+    "fsdp-unit-container",
+    "fsdp-unit-scalar",
+    "fsdp-unit-dtype",
+    "plan-tied-split",
+)
 @pytest.mark.parametrize("number", range(len(CASES)))
-def test_torch_refuses_what_a_rule_reports_and_nothing_else(live: dict[str, Any], number: int) -> None:
+def test_torch_refuses_what_a_rule_reports_and_nothing_else(live: tuple[list[Any], list[Any]], number: int) -> None:
     _, units, rule, other = CASES[number]
-    facts, error = live["said"][number]
+    facts, error = live[0][number]
     assert error.startswith(other or ERRORS.get(rule, "")) if rule else error == ""
     text = "\n".join(("matcher: torch", *(f"unit {unit or chr(34) * 2}" for unit in units)))
     findings = judge_plan(RULES, parse_plan(text, ModelFacts.from_json(facts), {}, "plan"))
     assert rule in {finding.rule for finding in findings} if rule else findings == []
 
 
-def test_a_plan_for_tensor_parallelism_unties_what_it_divides(live: dict[str, Any]) -> None:
-    assert len(live["divided"]) == 3
-    for asked, divided, tied in live["divided"]:
+@pytest.mark.proves("plan-tied-split")
+def test_a_plan_for_tensor_parallelism_unties_what_it_divides(live: tuple[list[Any], list[Any]]) -> None:
+    assert len(live[1]) == 3
+    for asked, divided, tied in live[1]:
         assert (divided, tied) == (asked, False)
 
 
 MIXTURE = """
-import sys
-
-import torch
-import torch.distributed as dist
-from torch import nn
 from torch.distributed.fsdp import fully_shard
 
-rank, store = int(sys.argv[1]), sys.argv[2]
-dist.init_process_group("gloo", f"file://{store}", world_size=2, rank=rank)
-
-
-class Experts(nn.Module):
+class Experts(torch.nn.Module):
     def __init__(self):
         super().__init__()
-        self.weight = nn.Parameter(torch.full((4, 2), float(rank)))  # each rank has other experts
+        self.weight = torch.nn.Parameter(torch.full((4, 2), float(rank)))  # each rank has other experts
 
     def forward(self, x):
-        print("gathered", self.weight.detach()[:, 0].tolist())
+        gathered.extend(self.weight.detach()[:, 0].tolist())
         return (x * self.weight).sum()
 
-
+gathered = []
 fully_shard(Experts(), mesh=dist.init_device_mesh("cpu", (2,)))(torch.ones(2)).backward()
+gathered
 """
 
 
-def test_experts_that_an_ordinary_unit_takes_are_gathered_as_a_mixture(tmp_path: Path) -> None:
-    script = tmp_path / "worker.py"
-    script.write_text(dedent(MIXTURE), encoding="utf-8")
-    command = [sys.executable, str(script)]
-    ranks = [
-        subprocess.Popen([*command, str(rank), str(tmp_path / "store")], stdout=subprocess.PIPE, text=True)
-        for rank in range(2)
-    ]
-    said = [process.communicate()[0] for process in ranks]
-    assert ["gathered [0.0, 0.0, 1.0, 1.0]" in output for output in said] == [True, True]
+@pytest.mark.proves("fsdp-no-shard-set")
+def test_experts_that_an_ordinary_unit_takes_are_gathered_as_a_mixture(ranks: Ranks) -> None:
+    assert ranks.values(MIXTURE) == [[0, 0, 1, 1]] * 2

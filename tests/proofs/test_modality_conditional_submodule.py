@@ -1,74 +1,63 @@
-"""Proof of modality-conditional-submodule: two processes, a sharded tower, and one rank whose batch has no image."""
+"""Proof of modality-conditional-submodule: a sharded model of the rule's examples, and a rank that has no image."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-from textwrap import dedent
-
 import pytest
 
-pytest.importorskip("torch", reason="the proof trains a tiny sharded model on two processes")
+from shardlint.example import Example
 
-WORKER = """
-import sys
-from datetime import timedelta
+from .conftest import bad, good
+from .ranks import Answer, Ranks
 
+pytestmark = pytest.mark.proves("modality-conditional-submodule")
+
+BASE = """
 import torch
-import torch.distributed as dist
-from torch import nn
-from torch.distributed.fsdp import fully_shard
 
-rank, store, stand_in = int(sys.argv[1]), sys.argv[2], sys.argv[3] == "stand-in"
-dist.init_process_group("gloo", f"file://{store}", timedelta(seconds=5), world_size=2, rank=rank)
-mesh = dist.init_device_mesh("cpu", (2,))
-
-
-class Reader(nn.Module):
-    def __init__(self):
+class Base(torch.nn.Module):
+    def __init__(self, width):
         super().__init__()
-        self.vision_tower, self.decoder = nn.Linear(8, 8), nn.Linear(8, 8)
+        self.embed, self.decoder = torch.nn.Embedding(4, 8), torch.nn.Linear(8, 8)
+        self.vision_tower, self.blank = torch.nn.Linear(width, 8), torch.zeros(1, width)
 
-    def forward(self, x, pixel_values):
-        if pixel_values is not None:
-            x = x + self.vision_tower(pixel_values)
-        elif stand_in:
-            x = x + 0.0 * self.vision_tower(torch.zeros(1, 8)).sum()
-        return self.decoder(x).sum()
+    def merge(self, x, media):
+        return x + media
+"""
+STEPS = """
+from train import collate, shard
 
-
-model = Reader()
-for part in (model.vision_tower, model.decoder, model):
-    fully_shard(part, mesh=mesh)
-for _ in range(2):
-    model(torch.ones(1, 8), torch.ones(1, 8) if rank == 0 else None).backward()
-dist.barrier()
-print("trained")
+model = Reader({width})
+shard(model)
+for with_image in {steps}:
+    batch = collate([{{"pixel_values": torch.ones(1, {width})}} if with_image else {{}}])
+    model(torch.tensor([1]), **batch).sum().backward()
 """
 
 
-def run(folder: Path, stand_in: str) -> list[str]:
-    """What each of two ranks says. A collective that waits for five seconds ends its rank with an error."""
-    script = folder / "worker.py"
-    script.write_text(dedent(WORKER), encoding="utf-8")
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, str(script), str(rank), str(folder / "store"), stand_in],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for rank in range(2)
-    ]
-    return [process.communicate()[0] for process in ranks]
+def trained(ranks: Ranks, example: Example, steps: str, width: int = 8) -> list[Answer]:
+    """A step for each entry of an expression that says whether the batch has an image, of so many pixels."""
+    driver = STEPS.format(steps=steps, width=width)
+    return ranks.run(driver, {**example.files, "base.py": BASE}, main="model.py")
 
 
-def test_a_rank_without_images_that_skips_the_sharded_tower_stops_all(tmp_path: Path) -> None:
-    said = run(tmp_path, "none")
-    assert not any("trained" in output for output in said)
-    assert any("Timed out" in output for output in said)
+def test_a_rank_without_images_skips_the_sharded_tower_and_all_wait(ranks: Ranks) -> None:
+    first, second = trained(ranks, bad("modality-conditional-submodule"), "[rank == 0, True]")
+    assert (first.state, second.state) == ("waiting", "waiting")
+    assert first.stack[0].function != second.stack[0].function, "each waits in another collective"
 
 
-def test_a_stand_in_for_the_image_lets_all_ranks_train(tmp_path: Path) -> None:
-    assert ["trained" in output for output in run(tmp_path, "stand-in")] == [True, True]
+def test_the_weights_of_the_tower_meet_those_of_the_decoder(ranks: Ranks) -> None:
+    """Gloo compares their sizes, and ends the process that is sent too much."""
+    answers = trained(ranks, bad("modality-conditional-submodule"), "[rank == 0, True]", width=6)
+    assert sorted(answer.state for answer in answers) == ["died", "raised"]
+    assert any("Connection reset by peer" in answer.error for answer in answers)
+
+
+def test_all_ranks_train_where_each_has_an_image(ranks: Ranks) -> None:
+    answers = trained(ranks, bad("modality-conditional-submodule"), "[True, True]")
+    assert [answer.state for answer in answers] == ["finished"] * 2
+
+
+def test_a_stand_in_for_the_image_lets_all_ranks_train(ranks: Ranks) -> None:
+    answers = trained(ranks, good("modality-conditional-submodule"), "[rank == 0, True]")
+    assert [answer.state for answer in answers] == ["finished"] * 2

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.proves("packing-without-boundaries")
+
 
 @pytest.fixture(scope="module")
 def torch() -> Any:

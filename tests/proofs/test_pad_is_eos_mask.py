@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.proves("pad-is-eos-mask")
+
 PAD = EOS = 1
 TEXTS = ([2, 3, 4, EOS], [2, 3, EOS], [5, 6, EOS])
 

@@ -1,15 +1,12 @@
 """Proof of the rules about styles: torch fails with the plans that they report, and runs the others.
 
-A process with torch applies each plan to a tiny model on the meta device, in a group of four fake ranks, calls the
-model, and says what torch raised. The rules judge the same plans by the facts alone.
+A rank applies each plan to a tiny model on the meta device, in a group of four fake ones, calls the model, and says
+what torch raised. The rules judge the same plans by the facts alone.
 """
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -20,19 +17,15 @@ from shardlint.rule import PlanRule
 from shardlint.runtime.facts_text import parse_facts
 from shardlint.runtime.plan_text import parse_plan
 
-pytest.importorskip("torch", reason="the proofs apply plans to tiny models")
+from .ranks import Ranks
 
-WORKER = """
-import json
-import sys
-
-import torch
-import torch.distributed as dist
+FAKE = """
 from torch import nn
 from torch.distributed.tensor import Replicate
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, SequenceParallel, parallelize_module
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
+dist.destroy_process_group()
 dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=4)
 mesh = dist.init_device_mesh("cpu", (4,))
 styles = {"ColwiseParallel": ColwiseParallel, "RowwiseParallel": RowwiseParallel, "SequenceParallel": SequenceParallel}
@@ -60,7 +53,7 @@ class Model(nn.Module):
 
 
 raised = {}
-for name, plan in json.load(sys.stdin).items():
+for name, plan in PLANS.items():
     with torch.device("meta"):
         model = Model()
         tokens = torch.zeros(2, 3, dtype=torch.long)
@@ -71,7 +64,7 @@ for name, plan in json.load(sys.stdin).items():
         raised[name] = ""
     except Exception as error:
         raised[name] = str(error)
-print(json.dumps(raised))
+raised
 """
 
 FACTS = """
@@ -106,20 +99,13 @@ FAULTS = {
 
 
 @pytest.fixture(scope="module")
-def raised() -> dict[str, str]:
+def raised(ranks: Ranks) -> dict[str, str]:
     """What torch raised for each plan; an empty text where it ran."""
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", WORKER],
-        input=json.dumps(PLANS),
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=True,
-    )
-    said: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
+    said: dict[str, str] = ranks.values(f"PLANS = {PLANS!r}", FAKE)[0]
     return said
 
 
+@pytest.mark.proves("plan-dim-divide", "plan-rule-overlap", "plan-heads-divide")
 @pytest.mark.parametrize("name", PLANS)
 def test_torch_fails_where_a_rule_reports(name: str, raised: dict[str, str]) -> None:
     text = "\n".join(("matcher: torch", *(f"{pattern}: {style}" for pattern, style in PLANS[name])))

@@ -25,6 +25,11 @@ def finding(path: str, severity: Severity, fix: Fix | None = None) -> Finding:
     )
 
 
+def test_findings_that_are_not_sure_enough_are_counted() -> None:
+    summary = Summary(files=2, too_unsure=3)
+    assert summary.line() == "no findings. 2 files checked; 3 less sure not shown (--min-confidence 0)"
+
+
 def test_the_line_reads_as_documented() -> None:
     found = [finding("a", "error", Fix(True)), finding("b", "error"), finding("c", "warning")]
     summary = Summary(found, files=442, configs=44, not_judged_functions=7, not_judged_configs=2)

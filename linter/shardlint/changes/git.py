@@ -22,7 +22,7 @@ from __future__ import annotations
 import os
 from stat import S_ISREG
 
-from ..errors import GitFailed
+from ..errors import GitFailed, MissingContent
 from .process import communicate
 
 TYPE_CHECKING = False
@@ -324,7 +324,7 @@ class Git:
         for line in _text(out).splitlines():
             name, _, size = line.partition(" ")
             if size == "missing":
-                raise GitFailed(
+                raise MissingContent(
                     f"this clone of {self.top} lacks the content of {name}, and none is fetched here: "
                     f"fetch it first, or clone without `--filter`"
                 )

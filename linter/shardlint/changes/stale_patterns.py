@@ -156,9 +156,12 @@ class _Search:
         return self._known[place]
 
     def _renamed_before(self, cause: Renaming) -> bool:
-        """Whether a file that comes first in the change replaced the same name: it is the one that reports."""
+        """Whether a file that comes first in the change replaced the same name: it is the one that reports.
+
+        A generated file follows its source, so it comes last.
+        """
         for one in self._changes.changes:
-            earlier = one.path < self._file.path and not in_tests(one.path)
+            earlier = _order(one) < _order(self._file) and not in_tests(one.path)
             if (
                 earlier
                 and cause.old.encode() in (one.before or b"")
@@ -223,6 +226,10 @@ class _Search:
     def _was_defined(self, name: str) -> bool:
         made = _definition(name, whole=True)
         return any(made.search(content) for content in self._earlier) or self._defined(name, self._python, whole=True)
+
+
+def _order(file: FileChange) -> tuple[bool, str]:
+    return generated_header(file.after or b"") is not None, file.path
 
 
 _BY_PATTERN = re.compile(rb"(?:setattr|add_module|register_\w+)\s*\(\s*(?:\w+\s*,\s*)?f[\"']([^\"'\n]*)[\"']")

@@ -14,6 +14,8 @@ Written by `make catalogue` from the rules themselves: change a rule, not this p
 
 A name selects, ignores and suppresses a rule; so does the name of its family. `fix` says whether `--fix` can repair a
 finding; an unsafe fix also needs `--unsafe-fixes`. Rules marked *preview* are off unless they are selected by name.
+`proof` says `run` where a run shows that such code does what the rule says: the run of the rule's own examples, or a
+test module of `tests/proofs`. `make proofs` runs them all.
 """
 _KINDS = {
     "local": "looks at one call in one file",
@@ -36,13 +38,13 @@ def catalogue(pages: Iterable[Page]) -> str:
 
 
 def _index(family: str, pages: list[Page]) -> str:
-    lines = [f"## {family}", "", "| rule | severity | kind | fix | what it reports |", "|---|---|---|---|---|"]
+    lines = [f"## {family}", "", "| rule | severity | kind | proof | fix | what it reports |", f"|{'---|' * 6}"]
     for page in pages:
         preview = " *preview*" if page.preview else ""
         summary = page.summary.replace("|", "\\|")
-        lines.append(
-            f"| [{page.name}](#{page.name}){preview} | {page.severity} | {page.kind} | {page.fixable} | {summary} |"
-        )
+        proof = "run" if page.proof is not None and page.proof.proved else ""
+        cells = (f"[{page.name}](#{page.name}){preview}", page.severity, page.kind, proof, page.fixable, summary)
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -53,7 +55,10 @@ def _section(page: Page) -> str:
     for heading, text in page.body:
         lines += ["", *([f"**{heading}**", ""] if heading else []), text]
     references = "".join(f" <{url}>" for url in page.evidence.references)
-    lines += ["", f"- Evidence: {page.evidence.kind}{references}", f"- Confidence: {page.how_sure()}"]
+    lines += ["", f"- Evidence: {page.evidence.kind}{references}"]
+    if page.proof is not None:
+        lines.append(f"- Proof: {page.how_proved()}")
+    lines.append(f"- Confidence: {page.how_sure()}")
     if page.fix is not None:
         lines.append(f"- Fix: {page.fixable}, {page.fix[1]}")
     lines += [f"- Symptom: {_code(pattern)}" for pattern in page.symptoms]

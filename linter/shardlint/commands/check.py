@@ -34,7 +34,9 @@ def check(parsed: Parsed, out: TextIO, err: TextIO, environ: Mapping[str, str]) 
         return 0
     request = _request(parsed, environ)
     if parsed.flag("show-files"):
-        out.write("".join(f"{file[0]}\n" for file in files(session, request).files))
+        from shardlint.report.terminal import escaped
+
+        out.write("".join(f"{escaped(file[0])}\n" for file in files(session, request).files))
         return 0
     return _Report(parsed, session, run(session, request), out, err, environ).finish()
 
@@ -184,9 +186,10 @@ class _Report:
         return in_form(form, findings, self._source, summary, terminal=terminal, environ=self.environ)
 
     def _summary(self, findings: list[Finding]) -> Summary:
-        outcome = self.outcome
+        outcome, least = self.outcome, self._least_confidence()
         return Summary(
             findings,
+            too_unsure=sum(finding.confidence < least for finding in outcome.findings),
             files=outcome.files,
             configs=outcome.configs,
             not_recognised=outcome.not_recognised,
@@ -211,15 +214,19 @@ class _Report:
             return data.decode("utf-8", "replace")
 
     def _complain(self) -> None:
-        for crash in self.outcome.crashes:
-            self.err.write(
-                f"shardlint: rule `{crash.rule}` failed on {crash.path} ({crash.detail}); its other findings stand, "
-                f"this file was not judged by it\n"
-            )
         discovery = self.outcome.discovery
         assert discovery is not None
+        if not self.outcome.crashes and not discovery.problems:
+            return
+        from shardlint.report.terminal import escaped
+
+        for crash in self.outcome.crashes:
+            self.err.write(
+                f"shardlint: rule `{crash.rule}` failed on {escaped(crash.path)} ({escaped(crash.detail)}); its other "
+                f"findings stand, this file was not judged by it\n"
+            )
         for _, sentence in discovery.problems:
-            self.err.write(f"shardlint: {sentence}\n")
+            self.err.write(f"shardlint: {escaped(sentence)}\n")
 
     def _failed(self) -> bool:
         """Whether something could not be checked as asked: a rule crashed, or a file in question cannot be read."""

@@ -41,6 +41,7 @@ def rendered(page: Page) -> str:
     for heading, text in page.body:
         lines += ["", *([heading] if heading else []), indent(text, "  " if heading else "")]
     lines += ["", f"Evidence    {page.evidence.kind}", *(f"            {url}" for url in page.evidence.references)]
+    lines += [f"Proof       {page.how_proved()}"] if page.proof is not None else []
     lines += [f"Confidence  {page.how_sure()}", f"Fix         {_fix(page)}"]
     if page.symptoms:
         lines += ["Symptoms    what a log may show, as regular expressions"]

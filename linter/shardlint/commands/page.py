@@ -9,6 +9,7 @@ from shardlint.commands.engine_rules import FAMILY, PAGES, EngineRule
 from shardlint.example import Example
 from shardlint.finding import Evidence
 from shardlint.loading import Row, make
+from shardlint.proof import Proof, proof_of
 from shardlint.registry import HEADINGS, PROVED, measured
 from shardlint.voice import CEILINGS
 
@@ -32,6 +33,7 @@ class Page:
         "name",
         "pack",
         "preview",
+        "proof",
         "severity",
         "since",
         "symptoms",
@@ -49,6 +51,7 @@ class Page:
         self.pack = ""
         self.since = "0.1.0"
         self.preview = False
+        self.proof: Proof | None = None
         self.fix: tuple[bool, str] | None = None
         self.symptoms: tuple[str, ...] = ()
         self.bad: tuple[Example, ...] = ()
@@ -58,6 +61,12 @@ class Page:
     def summary(self) -> str:
         """The first sentence of the docstring, on one line."""
         return " ".join(self.body[0][1].split("\n\n")[0].split())
+
+    def how_proved(self) -> str:
+        """How a run shows the defect, or why none does; empty for the engine's own rules, which speak of the run."""
+        if self.proof is None:
+            return ""
+        return self.proof.how if self.proof.proved else f"none: {self.proof.how}"
 
     @property
     def fixable(self) -> str:
@@ -120,6 +129,7 @@ def page_of(row: Row) -> Page:
     page.since = row["since"]
     page.preview = row["preview"]
     page.fix = row["fix"]
+    page.proof = proof_of(rule)
     page.symptoms = rule.symptoms
     page.bad, page.good = rule.bad, rule.good
     return page

@@ -70,6 +70,7 @@ def _as_json(pages: list[Page]) -> str:
             "pack": page.pack or None,
             "confidence": page.confidence,
             "evidence": {"kind": page.evidence.kind, "references": list(page.evidence.references)},
+            "proof": None if page.proof is None else page.proof._asdict(),
             "symptoms": list(page.symptoms),
             "summary": page.summary,
         }

@@ -14,6 +14,7 @@ from shardlint.errors import UndecodableSource, UnreadableFile, UsageError
 from shardlint.facts.module import FUNCTIONS, FunctionNode, Module
 from shardlint.facts.program import package_name
 from shardlint.parsing import parse
+from shardlint.report.terminal import escaped, line_start
 from shardlint.request import Outcome, Request
 from shardlint.selection import Choice, active_rows
 from shardlint.session import Session
@@ -39,7 +40,7 @@ def why(session: Session, place: str, choice: Choice, environ: Mapping[str, str]
     try:
         text = decode(data).text
     except UndecodableSource as error:
-        return f"{path} does not parse, so no rule looks at it: {error}\n"
+        return f"{escaped(f'{path} does not parse, so no rule looks at it: {error}')}\n"
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     count = len(lines) - (not lines[-1] and len(lines) > 1)
     if not 1 <= line <= count:
@@ -61,7 +62,7 @@ def why(session: Session, place: str, choice: Choice, environ: Mapping[str, str]
     report += _part("rules", rule_lines(session, active, data))
     report += _part("this line in the run", _seen(session, outcome, active, path, line, _function(tree, line)))
     report += _part("suppressions of this line", _suppressions(session, text, path, line))
-    return "\n".join(report) + "\n"
+    return "".join(f"{line_start(row)}\n" for row in report)
 
 
 def _parts(place: str) -> tuple[str, int]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _OTHERS = {
     "config": "judge documents, not Python files",
     "change": "judge changed files: the index against HEAD, or what `--base` names",
-    "plan": "judge parallel plans against facts of a model, which no command of this version makes",
+    "plan": "judge parallel plans against facts of a model, in `shardlint plan`",
 }
 _NAMED = 3
 """How many words of a choice are named before the rest is counted."""

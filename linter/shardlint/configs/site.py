@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, NamedTuple
 
 from shardlint.configs.document import Document, Place
 from shardlint.facts.yaml_readers import YamlReaders
@@ -12,22 +12,29 @@ from shardlint.finding import Finding, Related, Span
 from shardlint.not_judged import NotJudged
 
 if TYPE_CHECKING:
+    from shardlint.facts.entry_scripts import Launched
     from shardlint.query import Scalars
     from shardlint.voice import Voice
+
+
+class Asked(NamedTuple):
+    """What a rule may ask of the project around a document.
+
+    `readers` gives what its Python files do with YAML, `launched` what launches a config, `modality` what the settings
+    say: kind -> name -> words.
+    """
+
+    readers: Callable[[], YamlReaders] = partial(YamlReaders, ())
+    launched: Callable[[str], list[Launched]] = lambda _: []
+    modality: Mapping[str, Mapping[str, str]] = {}
 
 
 class Surroundings:
     """What all scalars of a document share, worked out once."""
 
-    def __init__(
-        self,
-        document: Document,
-        readers: Callable[[], YamlReaders] | None = None,
-        modality: Mapping[str, Mapping[str, str]] | None = None,
-    ) -> None:
+    def __init__(self, document: Document, project: Asked) -> None:
         self.document = document
-        self.modality = modality or {}
-        self._readers = readers
+        self.project = project
 
     @cached_property
     def keys(self) -> frozenset[str]:
@@ -42,7 +49,12 @@ class Surroundings:
     @cached_property
     def readers(self) -> YamlReaders:
         """What the project's Python files do with YAML."""
-        return self._readers() if self._readers is not None else YamlReaders(())
+        return self.project.readers()
+
+    @cached_property
+    def launched(self) -> list[Launched]:
+        """The commands that hand the document to a program, each with what is known of the program."""
+        return self.project.launched(self.document.path)
 
     @cached_property
     def lines(self) -> list[str]:
@@ -126,7 +138,12 @@ class Scalar:
 
     def modality(self, kind: str) -> Mapping[str, str]:
         """What the settings say of a kind (`templates`, `models`, ...): name -> modalities, words in one string."""
-        return self.surroundings.modality.get(kind, {})
+        return self.surroundings.project.modality.get(kind, {})
+
+    @property
+    def launched(self) -> list[Launched]:
+        """The commands of the project that hand this document to a program. Looks for them on first use: ask last."""
+        return self.surroundings.launched
 
     def not_judged(self, reason: str) -> NotJudged:
         """What a rule gives instead of a finding where it cannot tell. `reason` names what is not known."""
@@ -161,8 +178,7 @@ def scalars(
     document: Document,
     query: Scalars,
     voice: Voice,
-    readers: Callable[[], YamlReaders] | None = None,
-    modality: Mapping[str, Mapping[str, str]] | None = None,
+    project: Asked = Asked(),  # noqa: B008 - it is a constant
 ) -> Iterator[Scalar]:
     """The scalars of a document that a query matches. The value of an alias is judged once, at its anchor."""
     import re
@@ -170,7 +186,7 @@ def scalars(
     if document.kind not in query.kinds:
         return
     pattern = re.compile(query.pattern)
-    surroundings = Surroundings(document, readers, modality)
+    surroundings = Surroundings(document, project)
     for place in document.places():
         value = place.value
         if (

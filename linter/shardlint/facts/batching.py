@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from copy import copy
-from itertools import product
+from itertools import combinations, product
 from typing import Any
 
 from shardlint.facts.dataset_keys import dataset_keys, dataset_media
@@ -15,6 +15,8 @@ from shardlint.facts.samples import Keys
 from shardlint.facts.site import Site
 
 About = Mapping[str, str | bool]
+Way = tuple[Origin, Origin, Origin]
+"""A collator, a dataset and a model."""
 
 _TOKENIZER_ENDS = ("Tokenizer", "TokenizerFast")
 _TEXT_KEYS = frozenset(
@@ -96,14 +98,29 @@ def batchings(site: Site, known: Modalities) -> list[Batching]:
     datasets = handed(site, *_DATASETS, position=0 if loads else None) or (nothing,)
     models = handed(site, "model", position=None if loads else 0) or (nothing,)
     known = known.with_settings(site.modality)
-    return [Batching(*way, known) for way in product(collators, datasets, models)]
+    meet = [
+        way for way in product(collators, datasets, models) if not any(a.apart_from(b) for a, b in combinations(way, 2))
+    ]
+    chosen = len(collators) > 1 and len(datasets) > 1
+    return [Batching(*way, known, alone=chosen and _alone(way, meet)) for way in meet]
+
+
+def _alone(way: Way, ways: list[Way]) -> bool:
+    """Whether neither the collator nor the dataset of a way stands in another one."""
+    return sum(other[0] is way[0] or other[1] is way[1] for other in ways) == 1
 
 
 class Batching:
-    """One collator with the dataset and the model on its sides, each of them perhaps unknown."""
+    """One collator with the dataset and the model on its sides, each of them perhaps unknown.
 
-    def __init__(self, collator: Origin, dataset: Origin, model: Origin, known: Modalities) -> None:
-        self.collator, self.dataset = collator, dataset
+    `alone` says that the code chooses among several, and that where it chooses this collator or this dataset it
+    chooses both.
+    """
+
+    def __init__(
+        self, collator: Origin, dataset: Origin, model: Origin, known: Modalities, *, alone: bool = False
+    ) -> None:
+        self.collator, self.dataset, self.alone = collator, dataset, alone
         self._known = known
         name = collator.library_name_by("__call__", "torch_call")
         self.about: About = known.collators.get(name) or known.collators.get(collator.name) or {}

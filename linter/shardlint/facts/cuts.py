@@ -45,7 +45,8 @@ def _by_function(module: Module) -> _Cuts:
     known = module.memo.get("cuts")
     if isinstance(known, _Cuts):
         return known
-    found = [cut for node in ast.walk(module.tree) for cut in _at(module, node)]
+    givers = (module.nodes(kind) for kind in (ast.Assign, ast.Dict, ast.DictComp, ast.Call))
+    found = [cut for nodes in givers for node in nodes for cut in _at(module, node)]
     cuts = _Cuts()
     for cut in sorted(found, key=lambda cut: (cut.slice.lineno, cut.slice.col_offset)):
         cuts.setdefault(module.function(cut.slice), []).append(cut)
@@ -144,8 +145,7 @@ def _looped(module: Module, target: ast.expr, source: ast.expr, name: str) -> tu
     if isinstance(called, ast.Name):
         given = [
             node.value
-            for node in ast.walk(module.tree)
-            if isinstance(node, ast.Assign)
+            for node in module.nodes(ast.Assign)
             if any(isinstance(name, ast.Name) and name.id == called.id for name in node.targets)
         ]
         called = given[0] if len(given) == 1 else called

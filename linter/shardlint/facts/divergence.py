@@ -321,7 +321,7 @@ class _Comparison:
         """Whether the test can part the members of the group that the collective runs on.
 
         A group of its own (with processes outside of the job, of the first ranks of each node) may well be used by one
-        rank; the groups of the usual kinds of parallelism are not.
+        rank; the groups of the usual kinds of parallelism are not, nor is one of the whole job under another name.
         """
         if effect.group is None:
             return True
@@ -329,7 +329,8 @@ class _Comparison:
             return True
         guard = self.written[0]
         one_process = guard.kind == "flag" or (guard.kind == "global" and self.key.rpartition(" == ")[2].isdigit())
-        return one_process and guard.certainty > BY_NAME and _PARALLEL.search(effect.written) is not None
+        everyone = effect.whole or _PARALLEL.search(effect.written) is not None
+        return one_process and guard.certainty > BY_NAME and everyone
 
 
 def _leave(items: Items, *, looped: bool = False) -> bool:

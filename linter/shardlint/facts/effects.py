@@ -18,7 +18,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shardlint.facts.names import BY_NAME
-from shardlint.facts.trace import OPAQUE, Step
+from shardlint.facts.trace import OPAQUE, WHOLE, Step
 
 ANY_GROUP = "?"
 """A group that cannot be told from the call: it may be the same as any other."""
@@ -30,11 +30,11 @@ Entry = dict[str, object]
 class Effect:
     """One call that is a collective: what it is called, in which group (None: the world), where, and how sure.
 
-    `written` is the group as the call writes it. `open` says that an argument which is not known decides whether the
-    call is a collective at all.
+    `written` is the group as the call writes it. `whole` says that this group has every process of the job. `open` says
+    that an argument which is not known decides whether the call is a collective at all.
     """
 
-    __slots__ = ("certainty", "group", "name", "open", "path", "span", "text", "written")
+    __slots__ = ("certainty", "group", "name", "open", "path", "span", "text", "whole", "written")
 
     def __init__(
         self,
@@ -46,6 +46,7 @@ class Effect:
         certainty: float,
         open: bool = False,
         written: str = "",
+        whole: bool = False,
     ) -> None:
         self.name = name
         self.text = text
@@ -55,6 +56,7 @@ class Effect:
         self.certainty = certainty
         self.open = open
         self.written = written or group or ""
+        self.whole = whole
 
     def matches(self, other: Effect) -> bool:
         """Whether two ranks meet in these calls: the same operation and group; positions and tensors may differ."""
@@ -70,7 +72,8 @@ class Effect:
 
     def opened(self) -> Effect:
         """The same call, of which it is not known whether it is a collective."""
-        return Effect(self.name, self.text, self.group, self.path, self.span, self.certainty, True, self.written)
+        group, place = self.group, (self.path, self.span)
+        return Effect(self.name, self.text, group, *place, self.certainty, True, self.written, self.whole)
 
 
 class Effects:
@@ -105,7 +108,8 @@ class Effects:
             if taken is False:
                 return None
             written = "mesh" if entry.get("mesh") else ""
-            return Effect(key, text, _group(entry, given), path, span, sure, taken is None, written)
+            group, whole = _group(entry, given)
+            return Effect(key, text, group, path, span, sure, taken is None, written, whole)
         return None
 
     def _key(self, name: str, certainty: float) -> tuple[str | None, float]:
@@ -158,17 +162,18 @@ def _taken(entry: Entry, given: Given) -> bool | None:
     return answer
 
 
-def _group(entry: Entry, given: Given) -> str | None:
+def _group(entry: Entry, given: Given) -> tuple[str | None, bool]:
+    """The group of a call, None for the world, and whether it is known to have every process of the job."""
     if entry.get("mesh"):
-        return ANY_GROUP
+        return ANY_GROUP, False
     place = entry.get("group")
-    text: str | None = None
+    text, whole = None, False
     for key in ("group", "process_group", place):
         if isinstance(key, (int, str)) and not isinstance(key, bool) and key in given:
-            text = given[key][0]
+            text, whole = given[key][0], f"{WHOLE}{key}" in given
             break
     if text is None:
-        return ANY_GROUP if OPAQUE in given else None
+        return (ANY_GROUP, False) if OPAQUE in given else (None, False)
     if text == "None" or text.rpartition(".")[2] in ("WORLD", "_get_default_group()"):
-        return None
-    return text
+        return None, False
+    return text, whole

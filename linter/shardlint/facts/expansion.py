@@ -192,7 +192,7 @@ class Expansion:
         if effect is not None:
             return ([], True) if effect.open else ([Reached(effect)], False)
         if not targets:
-            return [], self._open(step[1])
+            return [], self._open(step)
         if len(targets) > 1 or len(step[1]) > 1:
             answers = [self._function(target, depth) for target in targets]
             return [], any(reached or unknown for reached, unknown in answers) or len(targets) < len(step[1])
@@ -200,8 +200,14 @@ class Expansion:
         hop = Hop(path, step[3], step[4])
         return [Reached(found.effect.in_any_group(), (hop, *found.hops)) for found in inner], unknown
 
-    def _open(self, names: tuple[str, ...]) -> bool:
-        """Whether a call that leads to no function of the project may be a collective."""
+    def _open(self, step: Step) -> bool:
+        """Whether a call that leads to no function of the project may be a collective.
+
+        What a class leaves to its base is known by the base, but not where it calls it on itself: the method may be one
+        that classes which extend it bring along.
+        """
+        on_itself = step[4].startswith(("self.", "cls."))
+        names = step[1] if on_itself else tuple(map(self.program.external, step[1]))
         return not names or any(
             name.partition(".")[0] not in QUIET and not name.startswith("builtins.") and not self.program.is_class(name)
             for name in names

@@ -13,7 +13,7 @@ from shardlint.facts.matching import last_part
 from shardlint.facts.site import Expression, Site
 
 _CASTS = frozenset(["bool", "byte", "int", "long", "float", "to", "type", "type_as", "astype", "cpu", "cuda", "clone"])
-_IGNORED_NAME = re.compile(r"ignore_?(index|id|idx|label|token)|label_pad", re.IGNORECASE)
+_IGNORED_NAME = re.compile(r"ignore_?(index|id|idx|label|token)|label_pad|^ignored?$", re.IGNORECASE)
 _LOSS_MASK = re.compile(r"^(?!.*(attention|attn|position))\w*(loss|label|target)s?_?(mask|weight)s?", re.IGNORECASE)
 _STEPS = 40
 

@@ -220,7 +220,7 @@ def _written_out(module: Module) -> Iterator[ast.Call]:
 
 
 def _compared(module: Module, query: Compared) -> Iterator[Hit]:
-    for node in ast.walk(module.tree):
+    for node in (*module.nodes(ast.Compare), *module.nodes(ast.Call)):
         called, sides = "", list[ast.expr]()
         if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
             called, sides = "eq" if isinstance(node.ops[0], ast.Eq) else "ne", [node.left, *node.comparators]

@@ -28,8 +28,9 @@ _DECLARED = re.compile(r"^[ \t]+model_type\b[ \t]*(?::[^=\n]*)?=[ \t]*(['\"])([^
 _CLASS = re.compile(r"^class[ \t]+(\w+)", re.MULTILINE)
 _SAID = re.compile(r"model_type\b.{0,200}")
 _TEXT = re.compile(r"['\"]([\w.+-]+)['\"]")
-_SET_LATER = re.compile(r"\b(?:[A-Z]\w*|\w*(?:class|cls)\w*)\.model_type\s*=[^=]")
-"""A class that is given another `model_type` outside of its body."""
+_GIVEN = re.compile(r"\.model_type\s*=[^=]")
+_CLASS_NAME = re.compile(r"\b(?:[A-Z]\w*|\w*(?:class|cls)\w*)\Z")
+_LONGEST_NAME = 100
 _ROW = re.compile(r'\(\s*"([^"\n]+)",\s*[("]')
 _REGISTERED = re.compile(r"\bMODEL(?:ING|_CONFIG)_REGISTRY\.register\(\s*['\"]([^'\"\n]+)['\"]")
 _IN_CONFIG = re.compile(r"\"model_type\"\s*:\s*\"([^\"]+)\"")
@@ -77,7 +78,7 @@ def mismatch(site: Site) -> Mismatch | None:
     given = site.positional[0] if site.positional else site.argument("model_type") or site.argument("key")
     key = given.literal if given is not None else None
     registry = site.receiver
-    if not isinstance(key, str) or registry is None or _SET_LATER.search(site.module.text):
+    if not isinstance(key, str) or registry is None or _set_later(site.module.text):
         return None
     types = ModelTypes.of(site)
     if _is_auto_config(registry):
@@ -98,6 +99,12 @@ def mismatch(site: Site) -> Mismatch | None:
     if types.knows(key) or any(types.has(name, config.model_type) for config in meant):
         return None
     return Mismatch(key, meant[0], False)
+
+
+def _set_later(text: str) -> bool:
+    """Whether a class is given another `model_type` outside of its body."""
+    places = (found.start() for found in _GIVEN.finditer(text))
+    return any(_CLASS_NAME.search(text, max(at - _LONGEST_NAME, 0), at) for at in places)
 
 
 class ModelTypes(Packages):

@@ -6,13 +6,17 @@ One walk over the tree fills all of it; everything else (names, order, values, g
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from itertools import islice
+from typing import TypeVar, cast
 
 from shardlint.environment import Environment
 from shardlint.facts.project_words import ProjectWords
 from shardlint.finding import Span
 
+Node = TypeVar("Node", bound=ast.AST)
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -87,7 +91,10 @@ class Scope:
 
 
 class Module:
-    """A parsed file. `path` is relative to the project root, `dotted` its import name (`train.save`)."""
+    """A parsed file. `path` is relative to the project root, `dotted` its import name (`train.save`).
+
+    `left_out`: the lines of the functions whose bodies were not parsed.
+    """
 
     def __init__(
         self,
@@ -100,8 +107,10 @@ class Module:
         environment: Environment | None = None,
         project: Callable[[], ProjectWords] | None = None,
         modality: Mapping[str, Mapping[str, str]] | None = None,
+        left_out: frozenset[int] = frozenset(),
     ) -> None:
         self.path = path
+        self.left_out = left_out
         lone = ProjectWords([path], lambda _: text.encode("utf-8", "replace"))
         self.project = project or (lambda: lone)
         self.modality = modality or {}
@@ -124,11 +133,25 @@ class Module:
         self.own_values: dict[ast.ClassDef, dict[str, list[ast.expr]]] | None = None
         self.self_values: dict[ast.ClassDef, dict[str, list[ast.expr]]] = {}
         _Walk(self).run()
+        self._own_nodes = len(self.parents)
 
     @cached_property
     def lines(self) -> list[str]:
         """The lines of the file as the tokenizer counts them, without their ends."""
         return self.text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+
+    @cached_property
+    def _by_class(self) -> dict[type[ast.AST], list[ast.AST]]:
+        """The nodes of the tree by their class. What queries add to `parents` later is not of the file."""
+        table: defaultdict[type[ast.AST], list[ast.AST]] = defaultdict(list)
+        for node in islice(self.parents, self._own_nodes):
+            table[node.__class__].append(node)
+        return table
+
+    def nodes(self, kind: type[Node]) -> list[Node]:
+        """All nodes of one class, in no order. Many times as fast as `ast.walk`."""
+        found = self._by_class.get(kind, [])
+        return cast("list[Node]", found)
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node that directly holds `node`."""

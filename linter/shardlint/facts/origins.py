@@ -48,6 +48,13 @@ class Origin:
         """The path and the line of the source."""
         return (self.source.module.path, self.source.node.lineno) if self.source is not None else ("", 0)
 
+    def apart_from(self, other: Origin) -> bool:
+        """Whether the two sources stand in different arms of one `if`, so that one run never has both."""
+        if self.source is None or other.source is None or self.source.module is not other.source.module:
+            return False
+        mine, theirs = _arms(self.source), _arms(other.source)
+        return any(mine[test] != theirs[test] for test in mine.keys() & theirs.keys())
+
     @property
     def literal(self) -> object:
         """The value of a constant; MISSING for anything else."""
@@ -134,6 +141,18 @@ class Origin:
     def collating(self) -> Collating | None:
         """The function of the project that makes a batch, where it is a collator."""
         return collating(self.source) if self.source is not None else None
+
+
+def _arms(source: Source) -> dict[ast.If, bool]:
+    """Every `if` around a source, with whether it stands in the first of its two arms."""
+    found: dict[ast.If, bool] = {}
+    node: ast.AST | None = source.node
+    while node is not None:
+        above = source.module.parent(node)
+        if isinstance(above, ast.If) and isinstance(node, ast.stmt):
+            found[above] = node in above.body
+        node = above
+    return found
 
 
 def origins(value: Expression | None) -> tuple[Origin, ...]:

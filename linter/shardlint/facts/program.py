@@ -7,6 +7,7 @@ imports, definitions, base classes and the traces built so far, keyed by the con
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -14,40 +15,49 @@ from shardlint.facts.module import Binding, FunctionNode, Module
 from shardlint.facts.names import resolve
 from shardlint.facts.trace import Trace, trace
 
+_STAR = re.compile(rb"\bimport\s*\*")
+
 Stored = dict[str, Any]
 """imports: name -> dotted target, aliases too; stars: modules; classes: qualified name -> bases; functions; traces."""
+
+
+class _Owners(dict[str, FunctionNode]):
+    """The functions of a file by their qualified names."""
 
 
 class FileFacts:
     """The facts of one file that other files ask for."""
 
     def __init__(
-        self, path: str, stored: Stored | None, load: Callable[[], Module | None], asked: frozenset[str]
+        self, path: str, stored: Stored | None, load: Callable[[str | None], Module | None], asked: frozenset[str]
     ) -> None:
         self.path = path
         self._load = load
         self._asked = asked
         self._module: Module | None = None
         self._tried = False
-        self._owners: dict[str, FunctionNode] | None = None
+        self.stored = stored or {"imports": {}, "stars": [], "classes": {}, "functions": [], "traces": {}}
         if stored is None:
-            stored = self._outline()
-        self.stored = stored
+            self.module("")
 
-    @property
-    def module(self) -> Module | None:
-        """The parsed file; None when it does not parse."""
+    def module(self, function: str) -> Module | None:
+        """The parsed file, if only in parts, the function of that name among them; None when it does not parse."""
         if not self._tried:
             self._tried = True
-            self._module = self._load()
+            self._learn(self._load(function))
+        module = self._module
+        if module is not None and module.left_out and function:
+            owner = self._owner(module, function)
+            if owner is None or owner.lineno in module.left_out:
+                self._learn(self._load(None))
         return self._module
 
-    def _outline(self) -> Stored:
-        module = self.module
-        stored: Stored = {"imports": {}, "stars": [], "classes": {}, "functions": [], "traces": {}}
+    def _learn(self, module: Module | None) -> None:
+        """Take over what a file defines. What stands inside of functions comes to light only when they are parsed."""
+        self._module = module
         if module is None:
-            return stored
-        root = module.scopes[module.tree]
+            return
+        stored, root = self.stored, module.scopes[module.tree]
         for name, bindings in root.bindings.items():
             targets = {target for binding in bindings if (target := _target(module, binding)) is not None}
             if len(targets) == 1:
@@ -57,8 +67,8 @@ class FileFacts:
             if isinstance(node, ast.ClassDef):
                 bases = [name for base in node.bases for name in resolve(module, base).names]
                 stored["classes"][module.qualified(node)] = bases
-        stored["functions"] = [module.qualified(function) for function in module.functions]
-        return stored
+        known = set(stored["functions"])
+        stored["functions"] += [name for name in map(module.qualified, module.functions) if name not in known]
 
     def trace(self, qualified: str) -> Trace | None:
         """The trace of a function by its name in the file; the empty name is the module's own body."""
@@ -68,21 +78,21 @@ class FileFacts:
             return found
         if qualified and qualified not in self.stored["functions"]:
             return None
-        module = self.module
+        module = self.module(qualified)
         if module is None:
             return None
-        owner = self._owner(module, qualified)
+        owner = self._owner(module, qualified) if qualified else module.tree
         built = trace(module, owner, self._asked) if owner is not None else ()
         traces[qualified] = built
         return built
 
-    def _owner(self, module: Module, qualified: str) -> FunctionNode | ast.Module | None:
+    def _owner(self, module: Module, qualified: str) -> FunctionNode | None:
         """The last definition of that name: the one that holds, unless an `if` or `try` chose another."""
-        if not qualified:
-            return module.tree
-        if self._owners is None:
-            self._owners = {module.qualified(function): function for function in module.functions}
-        return self._owners.get(qualified)
+        owners = module.memo.get("owners")
+        if not isinstance(owners, _Owners):
+            owners = _Owners((module.qualified(function), function) for function in module.functions)
+            module.memo["owners"] = owners
+        return owners.get(qualified)
 
 
 def _target(module: Module, binding: Binding) -> str | None:
@@ -96,33 +106,48 @@ def _target(module: Module, binding: Binding) -> str | None:
 
 
 class Program:
-    """All Python files of the project. `read(path)` gives the module of a path, or None when it cannot be parsed."""
+    """All Python files of the project.
+
+    `read(path, function)` gives the module of a path, or None when it cannot be parsed. It may leave out the bodies of
+    all functions but those called `function`, the last part of a name; with None it may leave out nothing.
+    `text(path)` gives the bytes.
+    """
 
     def __init__(
         self,
         paths: Iterable[str],
-        read: Callable[[str], Module | None],
+        read: Callable[[str, str | None], Module | None],
+        text: Callable[[str], bytes],
         asked: frozenset[str],
         stored: Callable[[str], Stored | None] | None = None,
     ) -> None:
         self._read = read
+        self._text = text
         self._asked = asked
         self._stored = stored
         self._files: dict[str, FileFacts] = {}
+        self._read_of: set[str] = set()
+        self._homes: dict[tuple[str, str], str | None] = {}
         self._paths = sorted(paths)
         self._by_name: dict[str, str] | None = None
         self.memo: dict[object, Any] = {}
 
     @property
     def used(self) -> list[str]:
-        """The paths whose facts were asked for."""
-        return sorted(self._files)
+        """The paths that an answer depends on."""
+        return sorted(self._read_of.union(self._files))
+
+    @property
+    def facts(self) -> dict[str, Stored]:
+        """The facts of the files that were asked for, by path."""
+        return {path: self._files[path].stored for path in sorted(self._files)}
 
     def file(self, path: str) -> FileFacts:
         """The facts of one file."""
         known = self._files.get(path)
         if known is None:
-            known = FileFacts(path, self._stored(path) if self._stored else None, lambda: self._read(path), self._asked)
+            stored = self._stored(path) if self._stored else None
+            known = FileFacts(path, stored, lambda function: self._read(path, function), self._asked)
             self._files[path] = known
         return known
 
@@ -159,11 +184,31 @@ class Program:
                     return found
         if rest in stored["classes"]:
             return self._inside(path, f"{rest}.__init__", depth + 1)
-        for star in stored["stars"]:
-            found = self.find(f"{star}.{rest}", depth + 1)
-            if found is not None:
-                return found
-        return None
+        if head in stored["classes"]:
+            return None
+        home = self._behind_stars(path, head)
+        return self._inside(home, rest, depth + 1) if home is not None else None
+
+    def _behind_stars(self, path: str, name: str) -> str | None:
+        """The file in which a name is bound that a file has from `from ... import *`; None if there is none."""
+        key = (path, name)
+        if key not in self._homes:
+            self._homes[key] = None  # what files that import each other get
+            stars = (self.path_of(star) for star in self.file(path).stored["stars"])
+            homes = (self._home(star, name) for star in stars if star is not None)
+            self._homes[key] = next((home for home in homes if home is not None), None)
+        return self._homes[key]
+
+    def _home(self, path: str, name: str) -> str | None:
+        """The file that binds a name: this one, or one whose names it takes over."""
+        self._read_of.add(path)
+        text = self._text(path)
+        if name.encode() not in text and _STAR.search(text) is None:
+            return None  # a package may have a thousand such files
+        stored = self.file(path).stored
+        if name in stored["imports"] or name in stored["classes"] or name in stored["functions"]:
+            return path
+        return self._behind_stars(path, name)
 
     def is_class(self, name: str) -> bool:
         """Whether a dotted name is a class of this project."""
@@ -175,7 +220,8 @@ class Program:
         return False
 
     def external(self, name: str, depth: int = 0) -> str:
-        """The name behind a re-export of this project: `mylib.comm.all_reduce` may be torch's own."""
+        """The name behind a re-export of this project, or behind a method that a class of it leaves to its base:
+        `mylib.comm.all_reduce` may be torch's own, and so may `Model.state_dict`."""
         parts = name.split(".")
         for cut in range(len(parts) - 1, 0, -1):
             path = self.path_of(".".join(parts[:cut]))
@@ -185,6 +231,9 @@ class Program:
             head, tail = parts[cut], parts[cut + 1 :]
             if head in stored["imports"] and head not in stored["functions"] and depth < 6:
                 return self.external(".".join([stored["imports"][head], *tail]), depth + 1)
+            bases = stored["classes"].get(".".join(parts[cut:-1]), ())
+            if len(bases) == 1 and ".".join(parts[cut:]) not in stored["functions"] and depth < 6:
+                return self.external(f"{bases[0]}.{parts[-1]}", depth + 1)
             return name
         return name
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter
 from typing import NamedTuple
 
 from shardlint.facts.matching import last_part
 from shardlint.facts.module import FUNCTIONS, Binding, Module
 from shardlint.facts.names import local_definition, resolve, self_values
-from shardlint.facts.path_roles import in_tests
 from shardlint.facts.program import package_name
 
 TYPE_CHECKING = False
@@ -27,10 +25,6 @@ _MOST_CALLERS = 24
 """Files that are searched for the calls of one function; one that more files name is called by too many to tell."""
 
 
-_EXTENDS = rb"\bclass\s+\w+\s*\([^)]*\b%s\b"
-"""A class that extends one of a name."""
-
-
 class Untold(Exception):
     """Some use of a function cannot be told, so its calls are not all known."""
 
@@ -43,12 +37,16 @@ class Definition(NamedTuple):
 
 
 class ProjectModules:
-    """All Python files of the project, by path and by import name."""
+    """All Python files of the project, by path and by import name.
+
+    `asked`: the paths that were asked for. Whoever wants to know what an answer rests on puts a new set here.
+    """
 
     def __init__(self, words: ProjectWords) -> None:
         self._words = words
         self._modules: dict[str, Module | None] = {}
         self._by_name: Mapping[str, list[str]] | None = None
+        self.asked: set[str] = set()
 
     def adopt(self, module: Module) -> None:
         """Take over a file that is parsed already, so that its nodes are the same wherever they are met."""
@@ -56,6 +54,7 @@ class ProjectModules:
 
     def module(self, path: str) -> Module | None:
         """A parsed file; None if it does not parse."""
+        self.asked.add(path)
         if path not in self._modules:
             self._modules[path] = self._parsed(path)
         return self._modules[path]
@@ -193,11 +192,11 @@ class ProjectModules:
         node = of.node
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
             raise Untold
-        holding = [path for path in self._words.holding(node.name) if not in_tests(path)]
-        if len(holding) > _MOST_CALLERS:
+        naming = self._words.naming(node.name, _MOST_CALLERS)
+        if naming is None:
             raise Untold
         # The shortest files are read first: whoever asks stops at the first call that says nothing.
-        for path in sorted(holding, key=lambda path: len(self._words.text(path))):
+        for path in sorted(naming, key=lambda path: len(self._words.text(path))):
             module = self.module(path)
             if module is None:
                 raise Untold
@@ -217,8 +216,8 @@ class ProjectModules:
         """Whether a class that extends another, by its name, gives an attribute a value of its own."""
         named, names = {of.name}, [of.name]
         for name in names:
-            for path in self._words.holding(name):
-                module = self.module(path) if re.search(_EXTENDS % name.encode(), self._words.text(path)) else None
+            for path in self._words.extending(name):
+                module = self.module(path)
                 for node in module.scopes if module is not None else ():
                     if not isinstance(node, ast.ClassDef) or name not in map(last_part, node.bases):
                         continue
@@ -245,12 +244,10 @@ def _only(module: Module, node: FunctionNode | ast.ClassDef) -> Definition | Non
 def _uses(module: Module, name: str) -> Iterator[ast.Name | ast.Attribute]:
     """The places of a file that read a name, or an attribute of that name."""
     aliases = _aliases(module, name)
-    for node in ast.walk(module.tree):
-        if not isinstance(node, (ast.Name, ast.Attribute)) or not isinstance(node.ctx, ast.Load):
-            continue
-        word = last_part(node)
-        if word == name or word in aliases:
-            yield node
+    named: list[ast.Name | ast.Attribute] = [*module.nodes(ast.Name), *module.nodes(ast.Attribute)]
+    wanted = {name, *aliases}
+    found = [node for node in named if last_part(node) in wanted and isinstance(node.ctx, ast.Load)]
+    yield from sorted(found, key=lambda node: (node.lineno, node.col_offset))
 
 
 def _aliases(module: Module, name: str) -> set[str]:

@@ -66,6 +66,10 @@ class RankConditions:
                 break
             self.names |= fresh
 
+    def speaks(self, text: str) -> bool:
+        """Whether a text has a rank word, or one of the names that stand for a rank in this file."""
+        return any(word in text for word in self._present) or any(name in text for name in self.names)
+
     def test_in(self, first: int, last: int) -> bool:
         """Whether the text from offset `first` to `last` can hold a rank test."""
         return any(_decided(line, at) for line, at, _ in self._uses(self._present | self.names, first, last))
@@ -79,7 +83,7 @@ class RankConditions:
             return [target.strip().rpartition(".")[2] for target in targets.group(1).split(",")]
         if line.lstrip().startswith("return") and _handed_on(line[line.index("return") + 6 : at]):
             return [match.group(1) for match in _DEFINED.finditer(self.text, 0, start)][-1:]
-        return _WALRUS.findall(line)
+        return _WALRUS.findall(line) if ":=" in line else []
 
     def _uses(self, words: set[str], first: int = 0, last: int | None = None) -> list[tuple[str, int, int]]:
         """Each use of one of the words as a whole rank identifier: its line, its place in the line, the line's start.

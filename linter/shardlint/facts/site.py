@@ -139,8 +139,8 @@ class Expression:
         key, word = identity(self.module, self.ast), self.last_name
         if key is None or not word:
             return []
-        names = [node for node in ast.walk(self.module.tree) if isinstance(node, (ast.Name, ast.Attribute))]
-        same = [node for node in names if isinstance(node.ctx, ast.Load) and last_part(node) == word]
+        names: list[ast.Name | ast.Attribute] = [*self.module.nodes(ast.Name), *self.module.nodes(ast.Attribute)]
+        same = [node for node in names if last_part(node) == word and isinstance(node.ctx, ast.Load)]
         found = [Expression(self.module, node, self.voice) for node in same if identity(self.module, node) == key]
         return sorted(found, key=lambda read: (read.span.line, read.span.column))
 

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
+from shardlint.facts.job_groups import whole_job
 from shardlint.facts.module import COMPREHENSIONS, FUNCTIONS, FunctionNode, Module
 from shardlint.facts.names import NOTHING, Resolved, bindings_at, resolve
 from shardlint.facts.rank_tests import RankTest, decorator_test, rank_test
@@ -27,8 +28,13 @@ from shardlint.facts.values import literal, made_from
 from shardlint.finding import Span
 
 OPAQUE = "**"
+WHOLE = "whole job: "
+"""Before the place of an argument that is a group of all processes: says so of it."""
 Step = tuple[Any, ...]
 Trace = tuple[Step, ...]
+
+_MOST_TWICE = 1_000
+"""Steps of an arm that is repeated. A long chain of `elif a and b` would double the trace at each of its links."""
 
 QUIET = frozenset(sys.stdlib_module_names) | {
     "PIL",
@@ -142,6 +148,19 @@ def _chooses_ranks(steps: Iterable[Step]) -> bool:
     return any(isinstance(step[2], tuple) or _chooses_ranks((*step[3], *step[4])) for step in conditions)
 
 
+def _fits_twice(steps: Trace) -> bool:
+    """Whether a trace has few enough steps, inner ones too, to be repeated."""
+    waiting, count = [steps], 0
+    while waiting and count <= _MOST_TWICE:
+        for step in waiting.pop():
+            count += 1
+            if step[0] == "if":
+                waiting += step[3:]
+            elif step[0] == "loop":
+                waiting.append(step[2])
+    return count <= _MOST_TWICE
+
+
 class _Tracer:
     def __init__(self, module: Module, asked: frozenset[str]) -> None:
         self.module = module
@@ -243,10 +262,10 @@ class _Tracer:
         return [step] if body else []
 
     def branch(self, test: ast.expr, then: Trace, otherwise: Trace) -> list[Step]:
-        """`if test: then else: otherwise`, with the condition taken apart."""
+        """`if test: then else: otherwise`, with the condition taken apart: one arm then stands in two places."""
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             return self.branch(test.operand, otherwise, then)
-        if isinstance(test, ast.BoolOp):
+        if isinstance(test, ast.BoolOp) and _fits_twice(otherwise if isinstance(test.op, ast.And) else then):
             first, rest = test.values[0], test.values[1:]
             remaining = rest[0] if len(rest) == 1 else self._rest(test, rest)
             if isinstance(test.op, ast.And):
@@ -348,6 +367,8 @@ class _Tracer:
             constant = literal(self.module, value)
             known = isinstance(constant, (bool, int, str, type(None)))
             stored.append((place, self.module.source(value), known, constant if known else None))
+            if not known and whole_job(self.module, value):
+                stored.append((f"{WHOLE}{place}", "", True, True))
         return tuple(stored)
 
 

@@ -488,13 +488,11 @@ def _changed(module: Module) -> frozenset[str]:
     if isinstance(known, _Changed):
         return known
     owners: list[ast.expr] = []
-    for node in ast.walk(module.tree):
-        if isinstance(node, ast.Subscript) and not isinstance(node.ctx, ast.Load):
-            owners.append(node.value)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
+    owners += [node.value for node in module.nodes(ast.Subscript) if not isinstance(node.ctx, ast.Load)]
+    owners += [node.target for node in module.nodes(ast.AugAssign)]
+    for node in module.nodes(ast.Call):
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGES:
             owners.append(node.func.value)
-        elif isinstance(node, ast.AugAssign):
-            owners.append(node.target)
     found = module.memo["changed dicts"] = _Changed(word for word in map(last_part, owners) if word)
     return found
 

@@ -63,16 +63,15 @@ def _made(module: Module, node: ast.AST, depth: int) -> Resolved:
         called = resolve(module, node.func)
         if "functools.partial" in called.names:
             return NOTHING
+        if "builtins.getattr" in called.names:
+            key = node.args[1] if len(node.args) > 1 else None
+            text = key.value if isinstance(key, ast.Constant) else None
+            return _attribute(module, node.args[0], text, depth) if isinstance(text, str) else NOTHING
         return called
     if isinstance(node, ast.Name):
         return _name(module, node, depth)
-    if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-        owner = self_class(module, node.value)
-        if owner is not None:
-            values = [v for v in self_values(module, owner, node.attr) if not _is_none(v)]
-            answers = [made_from(module, value, depth + 1) for value in values]
-            return merge(answers)
-        return NOTHING
+    if isinstance(node, ast.Attribute):
+        return _attribute(module, node.value, node.attr, depth)
     if isinstance(node, (ast.Await, ast.NamedExpr)):
         return made_from(module, node.value, depth + 1)
     if isinstance(node, ast.IfExp):
@@ -81,6 +80,15 @@ def _made(module: Module, node: ast.AST, depth: int) -> Resolved:
     if isinstance(node, ast.BoolOp):
         return merge([made_from(module, value, depth + 1) for value in node.values if not _is_none(value)])
     return NOTHING
+
+
+def _attribute(module: Module, owner: ast.expr, name: str, depth: int) -> Resolved:
+    """What `self.x` was made from; of other owners that is not known."""
+    own = self_class(module, owner) if isinstance(owner, ast.Name) else None
+    if own is None:
+        return NOTHING
+    values = [value for value in self_values(module, own, name) if not _is_none(value)]
+    return merge([made_from(module, value, depth + 1) for value in values])
 
 
 def _name(module: Module, node: ast.Name, depth: int) -> Resolved:

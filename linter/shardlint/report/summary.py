@@ -29,6 +29,7 @@ class Summary:
         "not_judged_configs",
         "not_judged_functions",
         "not_recognised",
+        "too_unsure",
         "unsafe",
     )
     files: int
@@ -40,6 +41,7 @@ class Summary:
     counts: dict[str, int]
     fixable: int
     unsafe: int
+    too_unsure: int
 
     def __init__(
         self,
@@ -50,6 +52,7 @@ class Summary:
         not_recognised: Sequence[str] = (),
         not_judged_functions: int = 0,
         not_judged_configs: int = 0,
+        too_unsure: int = 0,
     ) -> None:
         """Count `findings`.
 
@@ -60,7 +63,9 @@ class Summary:
             not_recognised: paths of the config files that no rule or contract claims.
             not_judged_functions: functions in which a rule met something it does not know.
             not_judged_configs: config files of which a rule met something it does not know.
+            too_unsure: findings whose confidence is too low to be printed.
         """
+        self.too_unsure = too_unsure
         self.files, self.configs = files, configs
         self.not_recognised = tuple(not_recognised)
         self.not_judged_functions, self.not_judged_configs = not_judged_functions, not_judged_configs
@@ -77,7 +82,7 @@ class Summary:
 
     def line(self) -> str:
         """One line without a newline at its end; parts that count nothing are left out."""
-        rest = [self._checked(), self._not_judged(), self._not_recognised()]
+        rest = [self._checked(), self._too_unsure(), self._not_judged(), self._not_recognised()]
         return f"{self._found()} {'; '.join(part for part in rest if part)}"
 
     def _found(self) -> str:
@@ -94,6 +99,9 @@ class Summary:
     def _checked(self) -> str:
         parts = _numbers(self.files, "file", self.configs, "config")
         return f"{parts} checked" if parts else "no file was checked"
+
+    def _too_unsure(self) -> str:
+        return f"{self.too_unsure} less sure not shown (--min-confidence 0)" if self.too_unsure else ""
 
     def _not_judged(self) -> str:
         parts = _numbers(self.not_judged_functions, "function", self.not_judged_configs, "config")

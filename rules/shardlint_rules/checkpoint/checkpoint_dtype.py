@@ -37,6 +37,7 @@ class CheckpointDtype(CheckpointRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html")
     suspects = CheckpointKeys()
     symptoms = (r"loss (?:jumps|spikes) after (?:the )?resume", r"expected scalar type \w+ but found")
+    proof = ("test_checkpoint_contents", "the load converts without a word, and the lost bits stay lost")
     bad = (
         Bad(
             model=_NET,

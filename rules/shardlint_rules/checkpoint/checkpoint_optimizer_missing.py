@@ -46,6 +46,7 @@ class CheckpointOptimizerMissing(CheckpointRule):
     evidence = observation("https://docs.pytorch.org/tutorials/recipes/distributed_checkpoint_recipe.html")
     suspects = CheckpointKeys()
     symptoms = (r"Missing key in checkpoint state_dict: optim", r"loss (?:jumps|spikes) after (?:the )?resume")
+    proof = ("test_checkpoint_contents", "`dcp.load` fails, or Adam's moments are zero")
     bad = (
         Bad(model=_NET, checkpoint="format: dcp  # error" + _SAVED + "object lr_scheduler/last_epoch"),
         Bad(model=_NET, checkpoint="format: dcp  # error" + _SAVED + _STATE.replace("0..3", "0..2")),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from shardlint.rule import Bad, Call, Expression, Findings, Good, LocalRule, Site, observation
+from shardlint.rule import Bad, Call, Expression, Findings, Good, LocalRule, Site, is_fresh, observation
 
 _DCP = "torch.distributed.checkpoint"
-_FILLS = ("step", "get_optimizer_state_dict", "get_state_dict", "_init_optim_state", "set_optimizer_state_dict")
 
 
 class DcpLoadEmptyTemplate(LocalRule):
@@ -19,12 +18,12 @@ class DcpLoadEmptyTemplate(LocalRule):
     and training goes on with Adam's moments at zero. An empty dict loads nothing at all. Both were seen in a run.
 
     Use instead
-    `get_optimizer_state_dict(model, optimizer)` or `get_state_dict(model, optimizer)`, which create the state first;
-    or an object with `state_dict` and `load_state_dict` that uses them.
+    `get_optimizer_state_dict(model, optimizer)` or `get_state_dict(model, optimizer)`, which create the state first,
+    as long as no parameter has a gradient; or an object with `state_dict` and `load_state_dict` that uses them.
 
     Known limits
-    Only an optimizer that is built in the same function, and is passed to no other one, is known to be fresh. A
-    template that is changed before the load, or a load with a planner of its own, is not judged.
+    Only an optimizer that is built in the same function, or by every caller of it, and is passed to no other one, is
+    known to be fresh. A template that is changed before the load, or a load with a planner of its own, is not judged.
     """
 
     severity = "error"
@@ -32,6 +31,7 @@ class DcpLoadEmptyTemplate(LocalRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html")
     suspects = Call(f"{_DCP}.load", f"{_DCP}.state_dict_loader.load", f"{_DCP}.load_state_dict")
     symptoms = (r"[Ll]oss (?:jumps|spikes) after resum",)
+    proof = ("test_dcp_load_empty_template", "a fresh optimizer has no moments after the load, and no error says so")
     bad = (
         Bad(
             """
@@ -57,11 +57,14 @@ class DcpLoadEmptyTemplate(LocalRule):
             """
             import torch
             import torch.distributed.checkpoint as dcp
-            from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict
+            from torch.distributed.checkpoint.state_dict import get_optimizer_state_dict, set_optimizer_state_dict
 
             def resume(model, path):
                 optimizer = torch.optim.AdamW(model.parameters())
-                dcp.load({"optim": get_optimizer_state_dict(model, optimizer)}, checkpoint_id=path)
+                state = {"optim": get_optimizer_state_dict(model, optimizer)}
+                dcp.load(state, checkpoint_id=path)
+                set_optimizer_state_dict(model, optimizer, state["optim"])
+                return optimizer
 
             def later(model, optimizer, path):
                 dcp.load({"optim": optimizer.state_dict()}, checkpoint_id=path)
@@ -105,17 +108,7 @@ class DcpLoadEmptyTemplate(LocalRule):
         """The optimizer whose raw `state_dict()` a part of the template is, when it has no state yet."""
         call = part.as_site()
         owner = call.receiver if call is not None and call.called.endswith(".state_dict") else None
-        if owner is None or not isinstance(owner.ast, ast.Name) or site.function.is_module:
-            return None
-        made = owner.made_from
-        if not made or not all(".optim." in name and "lr_scheduler" not in name for name in made):
-            return None
-        inside = site.function.every_call
-        if not owner.values or not all(value.ast in inside for value in owner.values):
-            return None
-        before = [call.func for call in inside if call.lineno <= site.call.lineno]
-        filled = any(getattr(func, "attr", getattr(func, "id", "")) in _FILLS for func in before)
-        return None if filled or site.function.handing(owner.text) else owner.text
+        return owner.text if owner is not None and is_fresh(site, owner) else None
 
     def _changed(self, site: Site, name: str) -> bool:
         """Whether the function hands the template on, or sets an entry of it, before the load."""

@@ -14,8 +14,7 @@ class RankGuardedCheckpoint(ProgramRule):
     Why is this bad?
     Distributed Checkpoint, DeepSpeed and Megatron write and read a checkpoint together: every rank contributes its
     shards and waits for the others. When only rank 0 makes the call, it waits for ranks that never come, the others
-    wait in their next collective, and the job stands still until the timeout. On two gloo processes the first bad
-    example stands still.
+    wait in their next collective, and the job stands still until the timeout.
 
     Use instead
     Call it on every rank, and keep only what is truly for one rank (a log line, a `latest` file) behind the guard.
@@ -24,7 +23,9 @@ class RankGuardedCheckpoint(ProgramRule):
     A call through a name that cannot be resolved is not seen. `get_model_state_dict` and its kin are collectives only
     with `full_state_dict=True` or `broadcast_from_rank0=True`, which must stand in the call. Accelerate's `save_state`
     is one only with FSDP or DeepSpeed, which its call does not tell, so it is never reported. Where the other ranks
-    make a call that is not known, nothing is reported, and the function is counted as not judged.
+    make a call that is not known, or the call itself takes `**kwargs` that may hold `no_dist` or a group, nothing is
+    reported, and the function is counted as not judged. A `process_group` counts only if it is named after a kind of
+    parallelism, is None by default, or is made by `new_group()` without ranks in the same file.
     """
 
     severity = "error"
@@ -41,7 +42,8 @@ class RankGuardedCheckpoint(ProgramRule):
             def save(state, path):
                 if dist.get_rank() == 0:
                     dcp.save(state, checkpoint_id=path)  # error
-            """
+            """,
+            waits={"save({'w': torch.ones(1)}, folder)": "save"},
         ),
         Bad(
             {
@@ -62,7 +64,8 @@ class RankGuardedCheckpoint(ProgramRule):
                     write(state, checkpoint_id="last")
                 """,
                 "train/__init__.py": "",
-            }
+            },
+            waits={"train({'w': torch.ones(1)}, 1)": "save"},
         ),
         Bad(
             """
@@ -91,7 +94,8 @@ class RankGuardedCheckpoint(ProgramRule):
             def export(model, path):
                 if dist.get_rank() == 0:
                     dcp.save(get_model_state_dict(model), checkpoint_id=path, no_dist=True)
-            """
+            """,
+            runs=("save({'w': torch.ones(1)}, folder)", "export(torch.nn.Linear(1, 1), folder)"),
         ),
         Good(
             """

@@ -65,6 +65,7 @@ class StateKeyRename(ChangeRule):
         r"[Mm]issing key in checkpoint state_dict",
         r"newly initialized",
     )
+    proof = ("test_state_key_rename", "the new weight stays as initialised and its moments are zero")
     bad = (
         Bad(before=_model("wq"), after=_model("q_proj", "  # error")),
         Bad(

@@ -24,8 +24,7 @@ class NewGroupInRankBranch(ProgramRule):
     Why is this bad?
     `new_group`, `new_subgroups`, `init_device_mesh` and `DeviceMesh` must be called by every rank of the job in the
     same order, also by those that will be no members. When ranks skip the call, its members wait in it; and later
-    groups are counted differently, so that the next one is paired with another. On two gloo processes the first bad
-    example stands still, and so does the first use of a group that follows a skipped one.
+    groups are counted differently, so that the next one is paired with another.
 
     Use instead
     Create all groups on every rank, and choose the one to use afterwards:
@@ -53,7 +52,8 @@ class NewGroupInRankBranch(ProgramRule):
                 if dist.get_rank() == 0:
                     return dist.new_group([0, 1])  # error
                 return None
-            """
+            """,
+            waits={"pair()": "new_group"},
         ),
         Bad(
             """
@@ -81,7 +81,8 @@ class NewGroupInRankBranch(ProgramRule):
                         return None
                     return logging_group(ranks)  # error
                 """,
-            }
+            },
+            waits={"setup(type('Args', (), {'is_main_process': rank == 0}), [0, 1])": "new_group"},
         ),
     )
     good = (
@@ -108,7 +109,8 @@ class NewGroupInRankBranch(ProgramRule):
                 if dist.is_initialized():
                     return dist.new_group([0, 1])
                 return None
-            """
+            """,
+            runs=("dist.barrier(halves(2))", "g = local([1]); rank and dist.barrier(g)", "dist.barrier(either(rank))"),
         ),
     )
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-_CHECKPOINTS = Effects(table("checkpoints", of=__name__))
-_COLLECTIVES = Effects(table("collectives", of=__name__), beside=_CHECKPOINTS)
+_COLLECTIVES = Effects(table("collectives", of=__name__), beside=Effects(table("checkpoints", of=__name__)))
 
 
 class RankGuardedCollective(ProgramRule):
@@ -13,8 +12,7 @@ class RankGuardedCollective(ProgramRule):
 
     Why is this bad?
     A collective returns when every rank of the group has called it. Behind a test of the rank, the ranks that enter it
-    wait for ranks that never come, or meet them in another collective. Nothing is printed until the watchdog kills the
-    job. On two gloo processes `total` below stands still.
+    wait for ranks that never come, or meet them in another collective. Nothing is printed until the watchdog ends it.
 
     Use instead
     Call it on every rank, and keep only what is for one rank (printing, writing a file) behind the guard. Both arms of
@@ -23,7 +21,8 @@ class RankGuardedCollective(ProgramRule):
     Known limits
     A call through a name that cannot be resolved is not seen. Where the other ranks make a call that is not known,
     nothing is reported, and the function is counted as not judged. A collective in a group is reported only when the
-    test asks for the rank in that very group, or picks one process and the group is named after a kind of parallelism.
+    test asks for the rank in that very group, or picks one process and the group is named after a kind of parallelism,
+    is `None` by default, or is made by `new_group()` without ranks in the same file.
     """
 
     severity, since = "error", "0.1.0"
@@ -43,16 +42,17 @@ class RankGuardedCollective(ProgramRule):
             MAIN = int(os.environ["RANK"]) == 0
 
             def total(score):
+                on_cpu = dist.new_group(backend="gloo")
                 if dist.get_rank() == 0:
-                    dist.all_reduce(score)  # error
-                return score
+                    dist.all_reduce(score, group=on_cpu)  # error
 
             def evaluate(model, loader):
                 for batch in loader:
                     if MAIN and batch is not None:
                         dist.barrier()  # error
                     model(batch)
-            """
+            """,
+            waits={"total(torch.ones(1))": "all_reduce", "evaluate(print, [1])": "barrier"},
         ),
         Bad(
             {
@@ -74,10 +74,10 @@ class RankGuardedCollective(ProgramRule):
                 def mean(value):
                     if get_world_size() > 1:
                         reduce_all(value)
-                        value /= get_world_size()
-                    return value
+                    return value / get_world_size()
                 """,
-            }
+            },
+            waits={"Trainer(rank).log(torch.ones(1))": "all_reduce"},
         ),
     )
     good = (
@@ -94,11 +94,10 @@ class RankGuardedCollective(ProgramRule):
                 return data
 
             def share(value):
+                box = [value]
                 if dist.get_rank() == 0:
-                    box = [value]
                     dist.broadcast_object_list(box, src=0)
                 else:
-                    box = [None]
                     dist.broadcast_object_list(box, src=0)
                 return box[0]
 
@@ -115,7 +114,8 @@ class RankGuardedCollective(ProgramRule):
                     if turn == dist.get_rank():
                         save()
                     dist.barrier()
-            """
+            """,
+            runs=("first(list)", "assert share(rank) == 0", "members(torch.ones(1), [0, 1], None)", "turns(print)"),
         ),
     )
 

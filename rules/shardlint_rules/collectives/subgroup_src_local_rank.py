@@ -25,8 +25,7 @@ class SubgroupSrcLocalRank(LocalRule):
 
     Why is this bad?
     `src` and `dst` are global ranks, also when `group=` is given. `src=0` with a group that rank 0 is no member of
-    raises `Global rank 0 is not part of group`, as two gloo processes with a group each show; in the group that does
-    hold rank 0 it works, so a small test passes.
+    raises `Global rank 0 is not part of group`; in the group that does hold rank 0 it works, so a small test passes.
 
     Use instead
     `group_src=0` (or `group_dst=0`), or `src=dist.get_global_rank(group, 0)`.
@@ -34,7 +33,7 @@ class SubgroupSrcLocalRank(LocalRule):
     Known limits
     Whether a group is the whole job is told by its name and by how it is made in the same file; a group that always
     holds the literal rank, as a group of the first node does, or one that spans the job, is reported. That is why the
-    rule is off unless selected by name.
+    rule is off unless selected by name. Of a group that is only called `group` or `process_group` nothing is said.
     """
 
     severity = "warning"
@@ -50,7 +49,8 @@ class SubgroupSrcLocalRank(LocalRule):
 
             def share(buffer, tp_group):
                 dist.broadcast(buffer, src=0, group=tp_group)  # error
-            """
+            """,
+            raises={"share(torch.ones(1), dist.new_subgroups(1)[0])": "Global rank 0 is not part of group"},
         ),
         Bad(
             """
@@ -86,7 +86,8 @@ class SubgroupSrcLocalRank(LocalRule):
 
                 def share(self, items):
                     dist.broadcast_object_list(items, src=0, group=self.decisions)
-            """
+            """,
+            runs=("share(torch.ones(1), dist.new_subgroups(1)[0], rank); whole(torch.ones(1))",),
         ),
     )
 

@@ -46,6 +46,7 @@ class YamlFloatIsString(ConfigRule):
     suspects = Scalars(r"[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+", words=_EXPONENTS)
     symptoms = (r"'<=?' not supported between instances of 'float' and 'str'", r"must be real number, not str")
     fixes = safe("it writes the same number in the form that YAML 1.1 and 1.2 both read as a float")
+    proof = ("test_yaml_float_is_string", "PyYAML gives text, and AdamW cannot compare it")
     bad = (
         Bad(
             """

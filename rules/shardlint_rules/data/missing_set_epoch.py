@@ -15,7 +15,7 @@ _CALLED_FOR_YOU = re.compile(
     re.MULTILINE,
 )
 _EVALUATION = re.compile(r"(_|\b)(val|valid|validation|eval|evaluation|test|dev)(_|\b|[A-Zls])|[a-z](Val|Eval|Test)")
-_EPOCH = re.compile(r"epoch|^ep?$", re.IGNORECASE)
+_EPOCH = re.compile(r"epoch|episode|^ep?$", re.IGNORECASE)
 
 
 class MissingSetEpoch(LocalRule):
@@ -37,11 +37,11 @@ class MissingSetEpoch(LocalRule):
     severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/data.html")
     suspects = Call(
-        f"{_TORCH}.DistributedSampler",
-        f"{_TORCH}.distributed.DistributedSampler",
+        *(f"{_TORCH}.{module}DistributedSampler" for module in ("", "distributed.")),
         f"{_TORCHDATA}.sampler.StatefulDistributedSampler",
     )
     symptoms = (r"[Ss]ame (?:order|batches|shuffling) (?:in|for) (?:each|every) epoch",)
+    proof = ("test_missing_set_epoch", "three epochs have one and the same order")
     bad = (
         Bad(
             """
@@ -59,8 +59,8 @@ class MissingSetEpoch(LocalRule):
 
             def main(ds, epochs, run):
                 train_batches = batches(ds)
-                for epoch in range(epochs):
-                    run(train_batches, epoch)
+                for episode in range(epochs):
+                    run(train_batches, episode)
             """
         ),
     )

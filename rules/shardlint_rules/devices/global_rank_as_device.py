@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 
-from shardlint.rule import Bad, Call, Expression, Findings, Good, InFileWith, LocalRule, Site, research
+from shardlint.rule import Bad, Call, Expression, Findings, Good, InFileWith, LocalRule, Site, Written, research
 
 _DDP = ("torch.nn.parallel.DistributedDataParallel", "torch.nn.parallel.distributed.DistributedDataParallel")
+_RANKS = Written("rank", "RANK", "process_index", "ordinal", "PROCID")
 _IN_RANKED_FILE = InFileWith(Call("torch.distributed.get_rank") | Call("torch.distributed.init_process_group"))
-_DEVICE = Call("torch.cuda.set_device", "*.set_device")
 _OTHERS = Call("torch.cuda.device", "torch.device", *_DDP, "*.to", "*.cuda")
 _ONE_NODE = re.compile(r"\bspawn\(|start_processes\(|MultiProcessTestCase|DTensorTestBase")
-_INDEXED = re.compile(r"cuda:|npu:")
+_INDEXED = re.compile(r"(cuda|npu|xpu|musa|mlu):")
 
 
 class GlobalRankAsDevice(LocalRule):
@@ -26,16 +26,17 @@ class GlobalRankAsDevice(LocalRule):
 
     Known limits
     Only values that certainly come from the global rank count (`os.environ["RANK"]`, `dist.get_rank()`), no parameter
-    that is merely called `rank`. Apart from `set_device`, calls are seen only in files that call `get_rank` or
-    `init_process_group` of `torch.distributed`. Files that start their own processes (`mp.spawn`) run on one node and
-    are not reported, nor are files of tests, nor what rank 0 alone runs: its device is 0.
+    that is merely called `rank`, and no attribute of another object (`args.rank`). Apart from `set_device`, calls are
+    seen only in files that call `get_rank` or `init_process_group` of `torch.distributed`. Files that start their own
+    processes (`mp.spawn`) run on one node and are not reported, nor are files of tests, nor what rank 0 alone runs: its
+    device is 0.
     """
 
-    severity = "warning"
-    since = "0.1.0"
+    severity, since = "warning", "0.1.0"
     evidence = research("https://docs.pytorch.org/docs/stable/elastic/run.html#environment-variables")
-    suspects = _DEVICE | (_OTHERS & _IN_RANKED_FILE)
+    suspects = (Call("torch.cuda.set_device", "*.set_device") | (_OTHERS & _IN_RANKED_FILE)) & _RANKS
     symptoms = (r"CUDA error: invalid device ordinal", r"Duplicate GPU detected")
+    unproved = "it needs a second machine with GPUs"
     bad = (
         Bad(
             """
@@ -48,6 +49,7 @@ class GlobalRankAsDevice(LocalRule):
                 def __init__(self):
                     self.rank = dist.get_rank()
                     self.device = torch.device("cuda", self.rank)  # error
+                    self.other = torch.device(f"xpu:{self.rank}")  # error
 
                 def wrap(self, model):
                     model = model.to(f"cuda:{self.rank}")  # error

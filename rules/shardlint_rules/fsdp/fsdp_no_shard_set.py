@@ -63,6 +63,7 @@ class FsdpNoShardSet(PlanRule):
     evidence = observation("https://github.com/ByteDance-Seed/VeOmni")
     suspects = PlanEntries() | PlanUnits()
     symptoms = (r"no module in model match `extra_parallel_fsdp_no_shard_module`",)
+    proof = ("test_fsdp_units", "the weight that is gathered holds rows of both ranks' experts")
     bad = (
         Bad(model=_MODEL, plan=_TWO, mesh="ep=4"),
         Bad(model=_MODEL, plan=_OUTSIDE),

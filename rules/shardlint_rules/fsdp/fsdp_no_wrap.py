@@ -52,6 +52,7 @@ class FsdpNoWrap(PlanRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html")
     suspects = PlanUnits()
     symptoms = (r"Could not find the transformer layer class \S+ in the model", r"CUDA out of memory")
+    proof = ("test_plan_in_torch", "all layers are whole before the first one runs")
     bad = (
         Bad(model=_MODEL, plan="matcher: hf\nunit LlamaDecoderLayer\nunit VisionBlok  # error"),
         Bad(model=_MODEL, plan="matcher: veomni\nunit MistralDecoderLayer, VisionBlock bottom-up  # error"),

@@ -44,6 +44,7 @@ class FsdpUnitDtype(PlanRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html")
     suspects = PlanUnits()
     symptoms = (r"FSDP expects uniform original parameter dtype",)
+    proof = ("test_fsdp_units", "FSDP2 asks for one dtype in a unit and stops")
     bad = (
         Bad(model=_MODEL, plan="matcher: torch\nunit layers.*  # error"),
         Bad(model=_MODEL, plan="matcher: torch  # error\nunit embed"),

@@ -42,6 +42,7 @@ class FsdpUnitOrder(PlanRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html")
     suspects = PlanUnits()
     symptoms = (r"Invariant encountered: value was None when it should not be",)
+    proof = ("test_fsdp_units", "FSDP2 stops in the first forward")
     bad = (
         Bad(model=_MODEL, plan="matcher: torch\nunit Block\nunit Experts  # error"),
         Bad(model=_MODEL, plan='matcher: torch\nunit ""\nunit layers.*  # error'),

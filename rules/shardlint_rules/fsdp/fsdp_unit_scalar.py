@@ -42,6 +42,7 @@ class FsdpUnitScalar(PlanRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html")
     suspects = PlanUnits()
     symptoms = (r"fully_shard doesn't support scalar parameters",)
+    proof = ("test_fsdp_units", "`fully_shard` refuses the parameter")
     bad = (
         Bad(model=_MODEL, plan="matcher: torch  # error\nunit layers.*  # error"),
         Bad(model=_MODEL, plan='matcher: veomni\nno_shard layers.*.attn\nunit Block\nunit embed\nunit ""  # error'),

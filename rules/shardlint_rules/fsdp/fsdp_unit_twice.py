@@ -38,6 +38,7 @@ class FsdpUnitTwice(PlanRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html")
     suspects = PlanUnits()
     symptoms = (r"Each distinct composable distributed API can only be applied to a module once",)
+    proof = ("test_fsdp_units", "`fully_shard` refuses the second call")
     bad = (
         Bad(model=_MODEL, plan="matcher: torch\nunit Block\nunit layers.*  # error"),
         Bad(model=_MODEL, plan="matcher: torch\nunit Block\nunit norm + head\nunit head  # error"),

@@ -26,16 +26,15 @@ class OptimizerBeforeShard(LocalRule):
     Shard the model first, then build the optimizer from the parameters of the sharded model.
 
     Known limits
-    Optimizer and sharding must stand in one function, on a name that is followed there. Nothing is reported where
-    another optimizer is built after the sharding. `FSDP(..., use_orig_params=True)` keeps the parameters, so it is not
-    reported; the same holds when that argument is no constant.
+    Optimizer and sharding must stand in one function, on a name that is followed there, with no other optimizer after
+    the sharding. `FSDP(..., use_orig_params=True)`, and with no constant there, keeps the parameters: not reported.
     """
 
-    severity = "error"
-    since = "0.1.0"
+    severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/fsdp.html")
     suspects = _OPTIMIZER & InFunctionWith(_SHARD)
     symptoms = (r"optimizer does not seem to reference any FSDP parameters",)
+    proof = ("test_optimizer_before_shard", "a step moves no parameter of the sharded model")
     bad = (
         Bad(
             """
@@ -90,32 +89,33 @@ class OptimizerBeforeShard(LocalRule):
 
     def judge(self, site: Site) -> Findings:
         given = site.argument("params", 0)
-        if given is None:
-            return
-        owners = _owners(given)
+        owners = _owners(given) if given is not None else []
         for shard in site.function.calls(_SHARD):
             model = shard.receiver if shard.name == "*.to_empty" else shard.argument("module", 0)
-            if not site.reaches_in_round(shard) or _keeps_parameters(shard) or _built_again(shard):
+            if model is None or not site.reaches_in_round(shard) or _keeps_parameters(shard) or _built_again(shard):
                 continue
-            if model is not None and any(model.same_as(owner) for owner in owners):
+            sure = [certainty for owner, certainty in owners if model.same_as(owner)]
+            if sure:
                 yield site.finding(
                     f"`{site.called}` takes the parameters of `{model.text}` before `{shard.called}` replaces them: "
                     "`step` updates tensors that the model no longer uses, and nothing is learned",
                     help=f"build the optimizer after `{shard.called}`, from the parameters of the sharded model",
                     related=[shard.note("the parameters are replaced here")],
-                    certainty=shard.certainty,
+                    certainty=min(shard.certainty, max(sure)),
                 )
                 return
 
 
-def _owners(given: Expression, depth: int = 0) -> list[Expression]:
-    """The models whose `parameters()` an argument is made of."""
-    found: list[Expression] = []
+def _owners(given: Expression, depth: int = 0) -> list[tuple[Expression, float]]:
+    """The models whose `parameters()` an argument is made of; less certain, what `groups_of(model, decay)` is given."""
+    found: list[tuple[Expression, float]] = []
     for value in given.values:
+        made = value.as_site()
+        found += [(argument, 0.8) for argument in (made.positional if made is not None else ())]
         for part in value.parts:
             call = part.as_site()
             if call is not None and call.called.endswith((".parameters", ".named_parameters")) and call.receiver:
-                found.append(call.receiver)
+                found.append((call.receiver, 1.0))
             elif call is None and depth < 2 and part.last_name and part is not value:
                 found += _owners(part, depth + 1)
     return found

@@ -40,6 +40,7 @@ class GeneratedFileEdited(ChangeRule):
     symptoms = (
         r"(?i)(?:edit|fix|change) (?:is |was )?(?:gone|lost|overwritten) (?:after|by) (?:regenerat|the generator)",
     )
+    proof = ("test_generated_files", "the next run of a generator writes the file without the edit")
     bad = (
         Bad(before=_BEFORE, after={**_BEFORE, _PATCHED: _HEADER.format(minor=1) + "EPS = 1e-5  # error\n"}),
         Bad(

@@ -52,6 +52,7 @@ class GeneratedFileStale(ChangeRule):
     evidence = observation()
     suspects = ChangedFiles(".py", ".proto", ".in", ".j2", ".jinja", ".tmpl", ".tpl", ".fbs", ".thrift", ".g4", *_DATA)
     symptoms = (r"(?i)generated (?:code|files?) .*(?:out of date|outdated|stale|differs?)",)
+    proof = ("test_generated_files", "the generated module runs the old code until the generator runs")
     bad = (
         Bad(
             before={

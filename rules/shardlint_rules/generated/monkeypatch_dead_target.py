@@ -35,6 +35,7 @@ class MonkeypatchDeadTarget(LocalRule):
     suspects = Assigned(*_PACKAGES, *_MORE)
     symptoms = (r"(?:module|type object) '[\w.]+' has no attribute '\w+'",)
     preview = True
+    proof = ("test_monkeypatch_dead_target", "the assignment makes a new attribute, and the package keeps its function")
     bad = (
         Bad(
             """

@@ -47,6 +47,7 @@ class RegistryKeyOrImport(LocalRule):
     suspects = Call("*.register") & Written("egistry.register(", "EGISTRY.register(", "AutoConfig.register(")
     symptoms = (r"is not in the .*registry", r"Unknown \w+ name: ", r"not registered")
     preview = True
+    proof = ("test_registry_key_or_import", "the registry lacks the key after the import; `AutoConfig` refuses one")
     bad = (
         Bad(
             {

@@ -31,9 +31,9 @@ class ClipBeforeUnscale(LocalRule):
     Call `scaler.unscale_(optimizer)` after the last backward of the step and before clipping.
 
     Known limits
-    Clipping and `scaler.step` must stand in one function. Where any `unscale_` may run before the clipping in the same
-    round, or where the clipping stands under a test about precision that `scaler.step` does not share, nothing is
-    reported. A scaler that is known only by its name is reported with lower confidence.
+    Clipping and `scaler.step` must stand in one function, and the clipping must be torch's. Nothing is reported where
+    any `unscale_` may run before it in the same round, or where it stands under a test about precision that
+    `scaler.step` does not share. A scaler that is known only by its name is reported with lower confidence.
     """
 
     severity, since = "error", "0.1.0"
@@ -41,6 +41,7 @@ class ClipBeforeUnscale(LocalRule):
     suspects = _CLIP & InFunctionWith(_STEP)
     fixes = unsafe("every step gets the size that the clipping asks for, which changes the training")
     symptoms = (r"(?i)learning rate (?:seems to have|has|had) no effect",)
+    proof = ("test_clip_before_unscale", "a step is 65536 times too small")
     bad = (
         Bad(
             """
@@ -57,11 +58,11 @@ class ClipBeforeUnscale(LocalRule):
                     self.s = torch.cuda.amp.GradScaler()
 
                 def train(self, batches):
-                    for batch in batches:
-                        self.s.scale(self.loss(batch)).backward()
+                    for _ in map(self.backward, batches):
+                        s = getattr(self, "s", None)
                         clip(self.model.parameters(), 1.0)  # error
-                        self.s.unscale_(self.opt)
-                        self.s.step(self.opt)
+                        s.unscale_(self.opt)
+                        s.step(self.opt)
             """
         ),
     )

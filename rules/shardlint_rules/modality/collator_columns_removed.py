@@ -40,6 +40,7 @@ class CollatorColumnsRemoved(LocalRule):
         r"KeyError: '(image|images|messages|text|audio|video|question|answer|caption)s?'",
         r"forward\(\) got an unexpected keyword argument",
     )
+    proof = ("test_collator_columns_removed", "the Trainer takes the column away, and the collator fails")
     bad = (
         Bad(
             """

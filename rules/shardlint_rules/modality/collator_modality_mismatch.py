@@ -37,16 +37,15 @@ class CollatorModalityMismatch(LocalRule):
 
     Known limits
     Both sides must be known: a dataset whose code shows the keys of its samples or loads media into them, or a model of
-    transformers; and a collator of a known library, or one of the project that takes keys by name. They are followed
-    through names, parameters, factories, registries and `**kwargs`. Not seen: columns that a dataset of the hub has,
-    samples that are tuples or made beforehand, a `ConcatDataset`, media that a setting turns on, a pair of which one
-    branch fits. What leads into a configuration counts as not judged (`--show-unknown`).
+    transformers; and a collator of a known library, or one of the project that takes keys by name. Not seen: columns of
+    hub datasets, samples that are tuples, a `ConcatDataset`, media that a setting turns on, pairs of two tests.
     """
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://huggingface.co/docs/transformers/main_classes/data_collator")
     suspects = Given("data_collator", "collate_fn", spread_into="Trainer")
     symptoms = (r"KeyError: '(pixel_values|input_features)'", r"You should supply an encoding .* includes input_ids")
+    proof = ("test_collator_modality_mismatch", "images are left out of the batch, or model or tokenizer fails")
     bad = (
         Bad(
             {
@@ -90,8 +89,9 @@ class CollatorModalityMismatch(LocalRule):
     def judge(self, site: Site) -> Judgements:
         ways = batchings(site, _KNOWN)
         wrong = [way for way in ways if _mismatch(way)[0]]
-        # Which values meet at run time is not known: all pairs must be wrong. A tokenizer is the wrong one in any pair.
-        worst = [way for way in wrong if way.tokenizer_asked] or (wrong if len(wrong) == len(ways) else [])
+        # All pairs must be wrong, unless an `if` chooses both at once. A tokenizer is the wrong one in any pair.
+        all_wrong = len(wrong) == len(ways)
+        worst = [way for way in wrong if way.tokenizer_asked] or [way for way in wrong if way.alone or all_wrong]
         unknown = [way.lost for way in ways if not way.judged]
         if worst:
             (what, remedy), at = _mismatch(worst[0]), site.argument("data_collator") or site.argument("collate_fn")

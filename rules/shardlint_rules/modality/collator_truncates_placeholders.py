@@ -23,8 +23,7 @@ class CollatorTruncatesPlaceholders(LocalRule):
     of only some token keys: the loss gets more labels than logits.
 
     Use instead
-    Leave samples that are too long out of the dataset, or raise a clear error where a placeholder would be lost; then
-    cut every token key.
+    Leave samples that are too long out, or raise a clear error where a placeholder would be lost; cut every token key.
 
     Known limits
     Tokens and media must be handled in one function. Believed are a function that looks at the ids of media tokens or
@@ -40,6 +39,7 @@ class CollatorTruncatesPlaceholders(LocalRule):
         r"(Image|Video|Audio) features and (image|video|audio) tokens do not match",
         r"Mismatch in `?(image|video|audio)`? token count between text and `?input_ids`?",
     )
+    proof = ("test_collator_truncates_placeholders", "a tiny LLaVA counts fewer placeholders than image features")
     bad = (
         Bad(
             """

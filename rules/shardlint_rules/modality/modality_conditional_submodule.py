@@ -15,6 +15,18 @@ _ABSENT = re.compile(rf"({_MEDIA}) is None")
 _INFERENCE = re.compile(r"(?i)generate|infer|predict|serve|eval|preprocess|prepare_inputs_for|lmdeploy|vllm|no_grad")
 _BELIEVED = re.compile(r"(?i)dummy|fake|\ball_reduce\(|from \.+modeling_utils import")
 _SHARDS = r"\b(fully_shard|FullyShardedDataParallel|FSDP|apply_fsdp\w*)\(|\bdeepspeed\.initialize\("
+_TRAIN = """
+    import torch
+    from torch.distributed.fsdp import fully_shard
+
+    def shard(model):
+        for part in (model.vision_tower, model.decoder, model):
+            fully_shard(part)
+
+    def collate(samples):
+        images = [s["pixel_values"] for s in samples if "pixel_values" in s]
+        return {"pixel_values": torch.cat(images) if images else None}
+    """
 
 
 class ModalityConditionalSubmodule(LocalRule):
@@ -38,10 +50,13 @@ class ModalityConditionalSubmodule(LocalRule):
     evidence = research("https://github.com/deepspeedai/DeepSpeed/issues/7170")
     suspects = _CALLS & Spelled("pixel_values", "pixel_values_videos", "input_features", "images", "audio")
     symptoms = (r"Watchdog caught collective operation timeout.*(_ALLGATHER_BASE|ALLGATHER|REDUCE_SCATTER)",)
+    proof = ("test_modality_conditional_submodule", "two ranks wait in different collectives of FSDP2")
     bad = (
         Bad(
             {
                 "model.py": """
+                from base import Base
+
                 class Reader(Base):
                     def forward(self, tokens, pixel_values=None, input_features=None):
                         x = self.embed(tokens)
@@ -51,17 +66,7 @@ class ModalityConditionalSubmodule(LocalRule):
                             x = self.merge(x, self.audio_tower(input_features))
                         return self.decoder(x)
                 """,
-                "train.py": """
-                from torch.distributed.fsdp import fully_shard
-
-                def shard(model):
-                    fully_shard(model.vision_tower)
-                    return fully_shard(model)
-
-                def collate(samples):
-                    images = [s["pixel_values"] for s in samples if "pixel_values" in s]
-                    return {"pixel_values": torch.cat(images) if images else None}
-                """,
+                "train.py": _TRAIN,
             }
         ),
     )
@@ -69,6 +74,8 @@ class ModalityConditionalSubmodule(LocalRule):
         Good(
             {
                 "model.py": """
+                from base import Base
+
                 class Reader(Base):
                     def forward(self, tokens, pixel_values=None):
                         x = self.embed(tokens)
@@ -78,13 +85,7 @@ class ModalityConditionalSubmodule(LocalRule):
                             x = x + 0.0 * self.vision_tower(self.blank).sum()
                         return self.decoder(x)
                 """,
-                "train.py": """
-                from torch.distributed.fsdp import fully_shard
-
-                def collate(samples):
-                    images = [s["pixel_values"] for s in samples if "pixel_values" in s]
-                    return fully_shard(model), {"pixel_values": torch.cat(images) if images else None}
-                """,
+                "train.py": _TRAIN,
             }
         ),
     )

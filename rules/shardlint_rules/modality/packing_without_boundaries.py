@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import re
 
-from shardlint.rule import (
-    SAMPLES,
-    Bad,
-    Call,
-    Findings,
-    Good,
-    LocalRule,
-    Matching,
-    Site,
-    Spelled,
-    counted_row,
-    joined_row,
-    observation,
-)
+from shardlint.rule import SAMPLES, Bad, Call, Findings, Good, LocalRule, Matching, Site, Spelled, observation
+from shardlint.rule import counted_row as counted
+from shardlint.rule import joined_row as joined
 
 _COUNTS = Call("torch.arange", "numpy.arange", "builtins.range") & Spelled("position_ids", "positions", "pos =")
-_JOINS = Call("torch.cat", "torch.concat", "torch.hstack") & Spelled("input_ids", "ids =", "tokens", "labels")
+_PACKS = Spelled("input_ids", "ids =", "tokens", "labels") & Matching(r"(?:def|class) \w*(?i:pack)")
+_JOINS = Call("torch.cat", "torch.concat", "torch.hstack") & _PACKS
 # `(batch, ` is how the comments of most models begin a shape.
 _FIRST = rf"(?:{'|'.join(SAMPLES)})(?:\)(?::| ->)|:|, )"
 _TAKES_SAMPLES = Matching(rf"collate(?:_fn)?\(batch, |self, {_FIRST}|\((?!batch, ){_FIRST}")
+_OVER_SAMPLES = Matching(rf"(?:\bin (?:\w+\()?|(?:cat|hstack|enate)\((?:\w+\()?)(?:{'|'.join(SAMPLES)})\b")
 _POSITIONS = re.compile(r"^pos(ition)?s?(_ids?)?$|position_ids?$")
 _TOKENS = re.compile(r"(input_)?ids$|tokens$", re.IGNORECASE)
 _ALL_ONES = re.compile(r"(?s)(?!.*attention_mask(?:\W{0,2}\[|\.\w+_\()).*attention_mask\W+(?:\w+\.)?ones")
@@ -56,11 +47,12 @@ class PackingWithoutBoundaries(LocalRule):
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/meta-pytorch/torchtune/issues/875")
-    suspects = (_COUNTS | _JOINS) & _TAKES_SAMPLES
+    suspects = (_COUNTS | _JOINS) & _TAKES_SAMPLES & _OVER_SAMPLES
     symptoms = (
         r"(?:loss|eval).*(?:lower|drops?|better) (?:with|when) packing",
         r"[Cc]ross[- ](?:sample|document) (?:attention|contamination)",
     )
+    proof = ("test_packing_without_boundaries", "the second sample of a row attends to the first")
     bad = (
         Bad(
             """
@@ -107,18 +99,18 @@ class PackingWithoutBoundaries(LocalRule):
 
     def judge(self, site: Site) -> Findings:
         function = site.function
-        text = "" if function.is_module else site.module.source(function.ast)
-        told = text.replace("attention_mask", "") if _ALL_ONES.match(text) else text
-        if function.is_module or site.in_tests or _BOUNDARIES.search(told):
+        if function.is_module or site.in_tests:
             return
-        if site.called.endswith("range"):
-            row, what = counted_row(site), "counts on over all of them"
-            found = row is not None and _POSITIONS.search(row.called)
-        else:
-            row, what = joined_row(site), "comes without position ids"
-            packs = "pack" in function.name.lower() and "unpack" not in function.name.lower() and "pos" not in text
-            found = row is not None and packs and row.has_batch_dim and _TOKENS.search(row.called)
-        if row is not None and found:
+        counts = site.called.endswith("range")
+        row = counted(site) if counts else joined(site)
+        if row is None:
+            return
+        text = site.module.source(function.ast)
+        told = text.replace("attention_mask", "") if _ALL_ONES.match(text) else text
+        what = "counts on over all of them" if counts else "comes without position ids"
+        packs = "pack" in function.name.lower() and "unpack" not in function.name.lower() and "pos" not in text
+        is_row = row.has_batch_dim and packs and _TOKENS.search(row.called)
+        if (_POSITIONS.search(row.called) if counts else is_row) and not _BOUNDARIES.search(told):
             yield site.finding(
                 f"all of `{row.samples}` are packed into one row, and `{site.text}` {what}: each sample attends to "
                 "those before it, so the loss falls by what leaks, and the model is worse on a sample alone",

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 import re
 
-from shardlint.rule import (
-    Bad,
-    Call,
-    Compared,
-    Findings,
-    Good,
-    LocalRule,
-    Site,
-    Spelled,
-    eos_pad,
-    masked_labels,
-    observation,
-)
+from shardlint.rule import Bad, Call, Compared, Findings, Good, LocalRule, Site, Spelled, Written, observation
+from shardlint.rule import eos_pad as eos
+from shardlint.rule import masked_labels as masked_by
 
 _LOSSES = Call(*(f"torch.nn.{name}" for name in ("CrossEntropyLoss", "NLLLoss", "functional.cross_entropy")))
 _COLLATOR = "DataCollatorForLanguageModeling"
 _COLLATORS = Call(*(f"transformers.{module}{_COLLATOR}" for module in ("", "data.", "data.data_collator.")))
 _IDS = ("pad_token_id", "pad_id", "pad_token")
 _HERE = Spelled("eos_token", "eos_token_id") | Spelled("def __call__(self, ", "def __getitem__(self, ", "def collate")
+_MASKS = ("loss_mask", "label_mask", "labels_mask", "target_mask", "loss_weight", "label_pad")
+_NAMED = (*_MASKS, "ignore_i", "ignore_label", "ignore_token", "IGNORE_")
+_IGNORES = Written("= -100", "=-100", ", -100", ",-100", "(-100", "[-100", "else -100", "return -100", *_NAMED)
 _NO_TRAINING = re.compile(r"eval|perplex|ppl|infer|generat|predict|score", re.IGNORECASE)
 _TEXT_ENDS = re.compile(
     r"^(?!.*(?:pad_token|eos_token_id\s*=))[^#\n]*(?:eos_token|apply_chat_template|</s>|<\|e[no]\w+\|>|<\|im_end)", re.M
@@ -38,8 +31,7 @@ class PadIsEosMask(LocalRule):
     the limit. The loss looks healthy.
 
     Use instead
-    Mask by position: `labels[attention_mask == 0] = -100`, or pad labels with -100 in the first place. A pad token of
-    its own helps too.
+    Mask by position: `labels[attention_mask == 0] = -100`, or pad labels with -100; a pad token of its own helps too.
 
     Known limits
     The tokenizer must be the same object or have the same name in one file, or be handed to the function or class by a
@@ -50,11 +42,16 @@ class PadIsEosMask(LocalRule):
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/huggingface/trl/pull/6357")
-    suspects = (Compared(*_IDS) & _HERE) | (_LOSSES & Spelled(*_IDS)) | (_COLLATORS & Spelled(*_IDS))
+    suspects = (
+        (Compared(*_IDS) & _HERE & _IGNORES)
+        | (_LOSSES & Spelled(*_IDS) & Spelled("ignore_index"))
+        | (_COLLATORS & Spelled(*_IDS))
+    )
     symptoms = (
         r"(?:never|doesn't|does not) (?:stops?|emits?|generates?) .*(?:eos|EOS|</s>)",
         r"keeps generating until max",
     )
+    proof = ("test_pad_is_eos_mask", "a tiny model does not learn where a text ends")
     bad = (
         Bad(
             """
@@ -111,14 +108,14 @@ class PadIsEosMask(LocalRule):
         what, given = "ignores the label of every token that equals the pad token", [site.argument("ignore_index")]
         whole, ended = site.name.endswith(_COLLATOR), _TEXT_ENDS.search(site.module.text) is not None
         if site.name.startswith("operator."):
-            masked = masked_labels(site)
+            masked = masked_by(site)
             what = f"takes every token that equals the pad token out of `{masked.text}`" if masked is not None else ""
             given = [*site.positional]
         elif whole:
             mlm = site.argument("mlm", 1)
             given = [site.argument("tokenizer", 0)]
             what = what if mlm is not None and mlm.literal is False and ended else ""
-        found = (eos_pad(site, part, whole=whole) for part in given if part is not None and what)
+        found = (eos(site, part, whole=whole) for part in given if part is not None and what)
         pad = next((pad for pad in found if pad is not None), None)
         if pad is not None:
             yield site.finding(

@@ -40,6 +40,7 @@ class ModelTypeUnknown(PlanRule):
         r"The checkpoint you are trying to load has model type `\S+` but Transformers does not recognize this",
         r"Unrecognized model in .* Should have a `model_type` key",
     )
+    proof = ("test_transformers_names", "`AutoConfig` raises the error that the rule states")
     bad = (
         Bad(model=_MODEL.format("qwen3moe"), plan="matcher: hf  # error"),
         Bad(model=_MODEL.format("deepseek_v4"), plan="matcher: veomni  # error"),

@@ -53,6 +53,7 @@ class PlanComposedDivide(PlanRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html")
     suspects = PlanEntries()
     symptoms = (r"FSDP does not support uneven sharding on dim \d+",)
+    proof = ("test_plan_in_torch", "`fully_shard` refuses uneven parts on dim 1")
     bad = (
         Bad(model=_MOE, mesh="ep=8 ep_fsdp=48", plan=_PLAN),
         Bad(model=_MOE, mesh="ep=64 ep_fsdp=128", plan=_SECOND),

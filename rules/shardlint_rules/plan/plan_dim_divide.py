@@ -74,6 +74,7 @@ class PlanDimDivide(PlanRule):
         r"a and b must have same reduction dim",
         r"Cannot evenly shard \d+ experts across",
     )
+    proof = ("test_plan_styles", "the local product of a column-wise and a row-wise layer does not fit")
     bad = (
         Bad(model=_MOE, mesh="ep=8 tp=2", plan=_UNEVEN),
         Bad(model=_DENSE, mesh="tp=4", plan=_PAIR),

@@ -59,6 +59,7 @@ class PlanDimRange(PlanRule):
         r"Dimension specified as \S+ but tensor has no dimensions",
         r"Shard(?:ing)? (?:on )?dim \S+ (?:is )?(?:greater than|out of)",
     )
+    proof = ("test_plan_in_torch", "`distribute_tensor` raises an IndexError")
     bad = (
         Bad(model=_MODEL, mesh="ep=8", plan=_WIDE),
         Bad(model=_MODEL, plan="matcher: veomni\n*.experts.*: Shard(0)  # error"),

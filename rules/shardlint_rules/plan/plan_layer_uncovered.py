@@ -53,6 +53,7 @@ class PlanLayerUncovered(PlanRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.tensor.parallel.html")
     suspects = PlanEntries()
     symptoms = (r"CUDA out of memory", r"got mixed torch\.Tensor and DTensor")
+    proof = ("test_plan_in_torch", "`layers.1*` divides three of twelve layers")
     bad = (
         Bad(model=_MOE, mesh="ep=8", plan=_TEENS),
         Bad(model=_MOE, plan=_LOOP.replace("14.attn.wq: ColwiseParallel", "14.attn.wq: ColwiseParallel  # error")),

@@ -39,6 +39,7 @@ class PlanMemory(PlanRule):
     evidence = inference("https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html")
     suspects = PlanMesh()
     symptoms = (r"CUDA out of memory", r"torch\.OutOfMemoryError")
+    unproved = "it is a sum of sizes, and no device is at hand that it would not fit"
     bad = (
         Bad(model=_MODEL, mesh="dp=8 ep=8 world=8 budget=40", plan=_PLAN.format("  # error")),
         Bad(model=_MODEL, mesh="dp=64 tp=2 budget=80", plan="matcher: torch  # error\nlayers.*.attn: ColwiseParallel"),

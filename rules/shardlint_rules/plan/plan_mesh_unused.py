@@ -35,6 +35,7 @@ class PlanMeshUnused(PlanRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.tensor.parallel.html")
     suspects = PlanMesh()
     symptoms = (r"TP rules were not applied on any of the layers",)
+    proof = ("test_plan_in_torch", "two ranks hold the whole weight and compute the same")
     bad = (
         Bad(model=_MODEL, mesh="ep=4 tp=2", plan=_EXPERTS.replace("veomni", "veomni  # error")),
         Bad(

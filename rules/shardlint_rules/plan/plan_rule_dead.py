@@ -92,6 +92,7 @@ class PlanRuleDead(PlanRule):
         r"`(?:tp|ep|fsdp)_plan` rules .* match nothing in",
         r"no module in model match `extra_parallel_fsdp_no_shard_module`",
     )
+    proof = ("test_plan_in_torch", "`parallelize_module` warns and divides nothing")
     bad = (
         Bad(model=_MOE, mesh="ep=8", plan=_SLIP),
         Bad(model=_MOE, plan="matcher: veomni\n*.q_proj: Shard(0)  # error\n*.o_proj.weight: Shard(1)"),

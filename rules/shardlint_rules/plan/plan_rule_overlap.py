@@ -61,6 +61,7 @@ class PlanRuleOverlap(PlanRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.tensor.parallel.html")
     suspects = PlanEntries()
     symptoms = (r"distribute_module should only be called once on a module",)
+    proof = ("test_plan_styles", "torch refuses the second style on a module")
     bad = (
         Bad(model=_EXPERTS, mesh="ep=4", plan=_SHADOWED),
         Bad(model=_EXPERTS, plan="matcher: veomni\n*: Shard(0)\n*.up_proj: Shard(1)  # error"),

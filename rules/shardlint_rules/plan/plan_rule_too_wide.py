@@ -48,6 +48,7 @@ class PlanRuleTooWide(PlanRule):
     evidence = observation("https://github.com/ByteDance-Seed/VeOmni")
     suspects = PlanEntries()
     symptoms = (r"sharding: slicing param .* along .*_mesh",)
+    unproved = "what `*` means is VeOmni's own, and VeOmni does not run beside the proofs"
     bad = (
         Bad(model=_SHARED, mesh="ep=4", plan=_PLAIN),
         Bad(model="a.b.up [8, 4] bf16\na.b.c.up [8, 4] bf16", plan="matcher: veomni\na.*.up: Shard(0)  # error"),

@@ -55,6 +55,7 @@ class PlanStyleUnknown(PlanRule):
         r"Unsupported tensor parallel style",
         r"'Replicate' object has no attribute 'dim'",
     )
+    proof = ("test_transformers_names", "transformers refuses the plan with the error that the rule states")
     bad = (
         Bad(model=_INSTALLED, mesh="tp=4", plan=_OLD),
         Bad(model=_BLOCK, plan=_SLIPS),

@@ -42,6 +42,7 @@ class PlanTiedSplit(PlanRule):
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.fsdp.fully_shard.html")
     suspects = PlanEntries() | PlanUnits()
     symptoms = (r"is shared with a parameter already managed by another FSDP group",)
+    proof = ("test_fsdp_units", "FSDP2 refuses the second unit; a plan for one name leaves two tensors")
     bad = (
         Bad(model=_MODEL, plan="matcher: torch\nunit Block\nunit model.embed  # error"),
         Bad(model=_MODEL, plan="matcher: hf\nunit head, Block, Embedding bottom-up  # error"),

@@ -38,6 +38,7 @@ class UnsafeCheckpointLoad(LocalRule):
     )
     fixes = safe("a state dict of a torch module or optimizer loads under `weights_only=True` too")
     symptoms = (r"Weights only load failed", r"WeightsUnpickler error")
+    proof = ("test_unsafe_checkpoint_load", "a checkpoint makes a file while it is loaded")
     bad = (
         Bad(
             """

@@ -9,6 +9,27 @@ import pytest
 from shardlint.example import Example
 
 CASES = {
+    "groups-that-a-helper-makes": """
+        import torch
+        from torch.distributed.fsdp import fully_shard
+        from groups import groups_of
+
+        def grouped(model):
+            opt = torch.optim.AdamW(groups_of(model, 0.1), lr=1e-3)  # error
+            for layer in model.layers:
+                fully_shard(layer)
+            fully_shard(model)
+            return opt
+
+        def after(model):
+            fully_shard(model)
+            return torch.optim.AdamW(groups_of(model, 0.1))
+
+        def of_another(model, teacher):
+            opt = torch.optim.AdamW(groups_of(teacher, len(model.layers)))
+            fully_shard(model)
+            return opt
+        """,
     "alias-filter-and-to-empty": """
         import torch.optim as optim
 

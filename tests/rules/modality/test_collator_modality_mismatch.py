@@ -120,6 +120,23 @@ LOADED = """
     """
 
 BAD: dict[str, Files] = {
+    "branches-of-which-one-is-wrong": {
+        "sets.py": SETS,
+        "collators.py": COLLATORS,
+        "train.py": """
+            from torch.utils.data import DataLoader
+            import collators, sets
+
+            def main(cfg):
+                if cfg.vision:
+                    data, collate = sets.Figures(cfg.rows), collators.TextCollator(0)
+                elif cfg.speech:
+                    data, collate = sets.Speech(), collators.Everything()
+                else:
+                    data, collate = sets.Notes(), collators.text
+                return DataLoader(data, collate_fn=collate)  # error
+            """,
+    },
     "media-that-some-samples-have": {
         "collators.py": COLLATORS,
         "train.py": """
@@ -630,6 +647,25 @@ BAD: dict[str, Files] = {
 }
 
 GOOD: dict[str, Files] = {
+    "branches-that-choose-apart": {
+        "sets.py": SETS,
+        "collators.py": COLLATORS,
+        "train.py": """
+            from torch.utils.data import DataLoader
+            import collators, sets
+
+            def main(cfg):
+                if cfg.vision:
+                    data = sets.Figures(cfg.rows)
+                else:
+                    data = sets.Notes()
+                if cfg.images:
+                    collate = collators.figures
+                else:
+                    collate = collators.text
+                return DataLoader(data, collate_fn=collate)
+            """,
+    },
     "branches-that-belong-together": {
         "sets.py": SETS,
         "collators.py": COLLATORS,

@@ -50,6 +50,16 @@ BAD = {
             labels[labels == tok.pad_token_id] = IGNORE_INDEX  # error
             return labels
         """,
+    "an-index-that-is-only-called-ignore": """
+        from constants import IGNORE
+        from transformers import AutoTokenizer
+
+        tok = AutoTokenizer.from_pretrained("gpt2")
+        tok.pad_token = tok.eos_token
+
+        def labels_of(ids):
+            return ids.masked_fill(ids == tok.pad_token_id, IGNORE)  # error
+        """,
     "a-loss-mask": """
         def loss_of(self, logps, labels, tokenizer):
             tokenizer.pad_token = tokenizer.eos_token

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from shardlint.runtime.checkpoint.comparison import Comparison
+from shardlint.runtime.checkpoint.pickle_subset import printable
 from shardlint.runtime.checkpoint.prefixes import Prefix
 from shardlint.runtime.checkpoint.renames import Rename
 
@@ -45,12 +46,12 @@ def mapping_lines(compared: Comparison) -> list[Line]:
 def mapping_text(compared: Comparison) -> str:
     """The table as Python, in two forms, with what no rename explains as comments."""
     lines = mapping_lines(compared)
-    left = [f"#   missing: {pattern}\n" for pattern in compared.missing]
-    left += [f"#   unexpected: {pattern}\n" for pattern in compared.unexpected]
+    left = [f"#   missing: {printable(pattern)}\n" for pattern in compared.missing]
+    left += [f"#   unexpected: {printable(pattern)}\n" for pattern in compared.unexpected]
     for gap in compared.missing_layers:
-        left.append(f"#   missing: {gap.holder}.{{{','.join(map(str, sorted(gap.lacking)))}}}\n")
+        left.append(f"#   missing: {printable(gap.holder)}.{{{','.join(map(str, sorted(gap.lacking)))}}}\n")
     for gap in compared.unexpected_layers:
-        left.append(f"#   unexpected: {gap.holder}.{{{','.join(map(str, sorted(gap.lacking)))}}}\n")
+        left.append(f"#   unexpected: {printable(gap.holder)}.{{{','.join(map(str, sorted(gap.lacking)))}}}\n")
     text = _HEAD.format(path=compared.contents.path)
     if lines:
         text += _HOOK + "RENAMES = [\n"
@@ -104,8 +105,8 @@ def _segment(part: str) -> str:
 
 
 def _raw(text: str) -> str:
-    return f'r"{text}"' if '"' not in text else repr(text)
+    return f'r"{text}"' if '"' not in text and text.isprintable() else repr(text)
 
 
 def _note(line: Line) -> str:
-    return f"  # {line.note}" if line.note else ""
+    return f"  # {printable(line.note)}" if line.note else ""

@@ -1,0 +1,48 @@
+"""All mutators."""
+
+from __future__ import annotations
+
+from .collators import ColumnsRemoved, MediaDropped, PlaceholdersCut
+from .collectives import rank_guards
+from .devices import GlobalRankDevice
+from .epochs import EpochNotSet
+from .generated_files import GeneratedEdit, GeneratedOrphan, GeneratedStale
+from .group_roots import SubgroupRoot
+from .load_templates import EmptyTemplate
+from .modality_configs import WrongTemplate
+from .optimizers import ClipScaled, OptimizerFirst
+from .pad_masks import PadIsEos
+from .patch_targets import DeadTarget
+from .pickles import UnsafeLoad
+from .registrations import RegistrationLost
+from .renames import KeyRename, StalePattern
+from .site import Mutator
+from .yaml_floats import FloatWithoutDot
+
+
+def mutators() -> list[Mutator]:
+    """One mutator a rule, by the name of the rule."""
+    found: list[Mutator] = [
+        *rank_guards(),
+        ClipScaled(),
+        ColumnsRemoved(),
+        DeadTarget(),
+        EmptyTemplate(),
+        EpochNotSet(),
+        FloatWithoutDot(),
+        GeneratedEdit(),
+        GeneratedOrphan(),
+        GeneratedStale(),
+        GlobalRankDevice(),
+        KeyRename(),
+        MediaDropped(),
+        OptimizerFirst(),
+        PadIsEos(),
+        PlaceholdersCut(),
+        RegistrationLost(),
+        StalePattern(),
+        SubgroupRoot(),
+        UnsafeLoad(),
+        WrongTemplate(),
+    ]
+    return sorted(found, key=lambda mutator: mutator.rule)

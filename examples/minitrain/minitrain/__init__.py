@@ -1,0 +1,1 @@
+"""A small training repository for many devices."""

@@ -1,0 +1,1 @@
+"""Models, as their authors wrote them and as this repository trains them."""

@@ -1,0 +1,1 @@
+"""What `minitrain.patchgen` writes."""
