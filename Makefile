@@ -112,10 +112,5 @@ corpus-tables: $(DEV)
 	$(BIN)/python -m corpus --tables
 
 clean:
-<<<<<<< HEAD
-	rm -rf $(VENV) $(PROVING) .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	find linter rules tests benchmarks -name __pycache__ -type d -exec rm -rf {} +
-=======
-	rm -rf $(VENV) $(PROVING) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache fuzzing-found
+	rm -rf $(VENV) $(PROVING) .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache fuzzing-found
 	find linter rules tests benchmarks corpus examples fuzzing -name __pycache__ -type d -exec rm -rf {} +
->>>>>>> main
