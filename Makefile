@@ -13,7 +13,8 @@ SHIPPED := $(shell find linter/shardlint rules/shardlint_rules -type f ! -name '
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
-.PHONY: help demo dev test proofs fuzz quality ruff format mypy pyright self bench catalogue modality-table corpus corpus-tables mutate clean
+.PHONY: help demo dev test proofs fuzz quality ruff format mypy pyright self bench bench-peers catalogue modality-table corpus corpus-tables \
+        mutate clean
 .DELETE_ON_ERROR:
 
 help:
@@ -22,7 +23,8 @@ help:
 	@echo "make proofs     run the proofs of the rules and all that needs torch, in an environment of their own"
 	@echo "make fuzz       try COUNT inputs (10000) of SEED (0), made from the rules' examples and the files below CORPUS"
 	@echo "make quality    ruff, mypy, pyright, and shardlint on itself"
-	@echo "make bench      CORPUS=folder: compare speed and memory with ruff (see benchmarks/README.md)"
+	@echo "make bench      compare speed and memory with ruff, or on one tree: TREE=folder (see benchmarks/README.md)"
+	@echo "make bench-peers  cost and findings of the slower peers, each in an environment of its own"
 	@echo "make catalogue  write rules/README.md from the rules"
 	@echo "make modality-table  SOURCES=folders: write the modality tables from the sources of the frameworks (without: downloads)"
 	@echo "make corpus     CLONES=folder LABEL=1: run over pinned public code and compare with the verdicts (see corpus/README.md)"
@@ -88,8 +90,10 @@ self: $(DEV)
 	$(BIN)/shardlint check
 
 bench: $(DEV)
-	@test -n "$(CORPUS)" || { echo "say which source tree: make bench CORPUS=folder (see benchmarks/README.md)"; exit 2; }
-	$(BIN)/python benchmarks/run.py "$(CORPUS)"
+	$(BIN)/python -m benchmarks $(if $(TREE),tree "$(TREE)",rounds) $(if $(CORPUS),--folder "$(CORPUS)")
+
+bench-peers: $(DEV)
+	$(BIN)/python -m benchmarks peers $(if $(CORPUS),--folder "$(CORPUS)")
 
 catalogue: $(DEV)
 	$(BIN)/python -m shardlint rules --catalogue > $(VENV)/catalogue.md
@@ -108,5 +112,5 @@ corpus-tables: $(DEV)
 	$(BIN)/python -m corpus --tables
 
 clean:
-	rm -rf $(VENV) $(PROVING) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache fuzzing-found
+	rm -rf $(VENV) $(PROVING) .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache fuzzing-found
 	find linter rules tests benchmarks corpus examples fuzzing -name __pycache__ -type d -exec rm -rf {} +
