@@ -108,6 +108,8 @@ class Analysis:
     def look(self, suspect: Suspect, dotted: str = "") -> Record:
         """The record of a suspect. Facts for program rules are left in `facts`."""
         if suspect.kind == "python":
+            if "modules" in vars(self._words):
+                self._words.modules.shed()
             return self._python(suspect, dotted)
         if suspect.kind in DOCUMENTS:
             return self._document(suspect)

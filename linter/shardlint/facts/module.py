@@ -355,6 +355,8 @@ class _Walk:
                 key=lambda call: (call.lineno, call.col_offset, -(call.end_lineno or 0), -(call.end_col_offset or 0))
             )
         module.functions.sort(key=lambda function: function.lineno)
+        # Its methods hold it, and it holds the module: a run without a garbage collector would keep every tree.
+        handlers.clear()
 
     def _open(self, node: ast.AST, parent: Scope) -> Scope:
         inner = Scope(node, parent)

@@ -17,6 +17,9 @@ from shardlint.facts.trace import Trace, trace
 
 _STAR = re.compile(rb"\bimport\s*\*")
 
+_MOST_NODES = 400_000
+"""Nodes of the trees that are kept at once: some hundred megabytes."""
+
 Stored = dict[str, Any]
 """imports: name -> dotted target, aliases too; stars: modules; classes: qualified name -> bases; functions; traces."""
 
@@ -51,6 +54,10 @@ class FileFacts:
             if owner is None or owner.lineno in module.left_out:
                 self._learn(self._load(None))
         return self._module
+
+    def forget(self) -> None:
+        """Drop the tree. It is parsed again when one more function is asked for."""
+        self._module, self._tried = None, False
 
     def _learn(self, module: Module | None) -> None:
         """Take over what a file defines. What stands inside of functions comes to light only when they are parsed."""
@@ -127,6 +134,8 @@ class Program:
         self._stored = stored
         self._files: dict[str, FileFacts] = {}
         self._read_of: set[str] = set()
+        self._loaded: dict[str, int] = {}
+        self._nodes = 0
         self._homes: dict[tuple[str, str], str | None] = {}
         self._paths = sorted(paths)
         self._by_name: dict[str, str] | None = None
@@ -147,9 +156,22 @@ class Program:
         known = self._files.get(path)
         if known is None:
             stored = self._stored(path) if self._stored else None
-            known = FileFacts(path, stored, lambda function: self._read(path, function), self._asked)
+            known = FileFacts(path, stored, lambda function: self._load(path, function), self._asked)
             self._files[path] = known
         return known
+
+    def _load(self, path: str, function: str | None) -> Module | None:
+        """A parsed file. The trees that were read the longest time ago are dropped: their facts stay."""
+        module, loaded = self._read(path, function), self._loaded
+        self._nodes -= loaded.pop(path, 0)
+        loaded[path] = len(module.parents) if module is not None else 0
+        self._nodes += loaded[path]
+        while self._nodes > _MOST_NODES and len(loaded) > 1:
+            oldest = next(iter(loaded))
+            self._nodes -= loaded.pop(oldest)
+            if oldest in self._files:
+                self._files[oldest].forget()
+        return module
 
     def path_of(self, dotted: str) -> str | None:
         """The file of a module by its import name. A folder above the package is not part of it."""

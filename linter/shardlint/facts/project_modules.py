@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _STEPS = 6
 """Files from the one that imports a name to the one that defines it: packages hand names on."""
 
+_MOST_NODES = 400_000
+"""Nodes of the trees that are kept from one file that asks to the next: some hundred megabytes."""
+
 _MOST_CALLERS = 24
 """Files that are searched for the calls of one function; one that more files name is called by too many to tell."""
 
@@ -51,6 +54,11 @@ class ProjectModules:
     def adopt(self, module: Module) -> None:
         """Take over a file that is parsed already, so that its nodes are the same wherever they are met."""
         self._modules.setdefault(module.path, module)
+
+    def shed(self) -> None:
+        """Drop all trees when there are many of them. Nobody may be in the middle of a question."""
+        if sum(len(module.parents) for module in self._modules.values() if module is not None) > _MOST_NODES:
+            self._modules.clear()
 
     def module(self, path: str) -> Module | None:
         """A parsed file; None if it does not parse."""

@@ -27,9 +27,8 @@ class GlobalRankAsDevice(LocalRule):
     Known limits
     Only values that certainly come from the global rank count (`os.environ["RANK"]`, `dist.get_rank()`), no parameter
     that is merely called `rank`, and no attribute of another object (`args.rank`). Apart from `set_device`, calls are
-    seen only in files that call `get_rank` or `init_process_group` of `torch.distributed`. Files that start their own
-    processes (`mp.spawn`) run on one node and are not reported, nor are files of tests, nor what rank 0 alone runs: its
-    device is 0.
+    seen only in files that call `get_rank` or `init_process_group` of `torch.distributed`. Not reported are files that
+    start their own processes (`mp.spawn`), which run on one node, tests, and what rank 0 alone runs on device 0.
     """
 
     severity, since = "warning", "0.1.0"
@@ -52,7 +51,6 @@ class GlobalRankAsDevice(LocalRule):
                     self.other = torch.device(f"xpu:{self.rank}")  # error
 
                 def wrap(self, model):
-                    model = model.to(f"cuda:{self.rank}")  # error
                     return DDP(model, device_ids=[self.rank])  # error
 
             def main(model):

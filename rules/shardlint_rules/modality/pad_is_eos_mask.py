@@ -14,7 +14,7 @@ _COLLATORS = Call(*(f"transformers.{module}{_COLLATOR}" for module in ("", "data
 _IDS = ("pad_token_id", "pad_id", "pad_token")
 _HERE = Spelled("eos_token", "eos_token_id") | Spelled("def __call__(self, ", "def __getitem__(self, ", "def collate")
 _MASKS = ("loss_mask", "label_mask", "labels_mask", "target_mask", "loss_weight", "label_pad")
-_NAMED = (*_MASKS, "ignore_i", "ignore_label", "ignore_token", "IGNORE_")
+_NAMED = (*_MASKS, "ignore_i", "ignore_label", "ignore_token", "IGNORE", "ignore)", "= ignore")
 _IGNORES = Written("= -100", "=-100", ", -100", ",-100", "(-100", "[-100", "else -100", "return -100", *_NAMED)
 _NO_TRAINING = re.compile(r"eval|perplex|ppl|infer|generat|predict|score", re.IGNORECASE)
 _TEXT_ENDS = re.compile(
