@@ -18,8 +18,8 @@ class DeadTarget:
     """Patches a name that the installed version does not define, as after an upgrade that renamed it.
 
     A site is an assignment of its own line to an attribute of an imported module or class of another package, without
-    a test of the version, a `hasattr` or a `try` around it, where the project reads no such name anywhere. The target
-    gets an underscore in front, or loses it.
+    a test of the version, a `hasattr` or a `try` around it, whose original the same file reads, so that the package
+    surely has it. The target gets a name that nothing has.
     """
 
     rule = "monkeypatch-dead-target"
@@ -38,8 +38,8 @@ class DeadTarget:
                     continue
                 if _careful(file, node) or owner.partition(".")[0] in package.root.name:
                     continue
-                new = target.attr[1:] if target.attr.startswith("_") else f"_{target.attr}"
-                if target.attr.startswith("__") or new in package.words:
+                new = f"{target.attr}_v2"
+                if not _read(file, target) or new in package.words:
                     continue
                 what = f"`{file.source(target)}` is `.{new}`"
                 inject = partial(_renamed, file, target, new)
@@ -53,6 +53,13 @@ def _careful(file: PythonFile, node: ast.Assign) -> bool:
         if isinstance(outer, ast.If) and re.search(r"hasattr|version|available", file.source(outer.test)):
             return True
     return False
+
+
+def _read(file: PythonFile, target: ast.Attribute) -> bool:
+    """Whether a file also reads what it replaces."""
+    attributes = [node for node in ast.walk(file.tree) if isinstance(node, ast.Attribute) and node.attr == target.attr]
+    reads = [node for node in attributes if isinstance(node.ctx, ast.Load)]
+    return any(file.source(node) == file.source(target) for node in reads)
 
 
 def _renamed(file: PythonFile, target: ast.Attribute, new: str) -> Injection:

@@ -165,8 +165,10 @@ HEALTHY: dict[str, dict[str, str]] = {
         "a.py": """
             import transformers.masking
 
+            original = transformers.masking.make_mask
+
             def patched(*args):
-                return None
+                return original(*args)
 
             transformers.masking.make_mask = patched
             """
