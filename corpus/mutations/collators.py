@@ -18,6 +18,7 @@ _RAW = frozenset(
 _MEDIA = frozenset(
     ("pixel_values", "pixel_values_videos", "input_features", "images", "image_grid_thw", "audio_values")
 )
+_ASKS = re.compile(r"image|video|audio|pixel|input_features|vision")
 _INFERENCE = re.compile(r"(?i)eval|infer|generat|demo|serve|predict|benchmark|pipeline")
 _WHOLE = 1_000_000
 
@@ -80,11 +81,11 @@ class PlaceholdersCut:
 
 
 class MediaDropped:
-    """Drops the line of a collator that puts media into the batch.
+    """Drops what puts media into the batch of a collator.
 
     A site is a statement `batch["pixel_values"] = ...` (or another key of media) in a function that its name, or that
-    of its class, calls a collator. The finding must lie in a file that names this collator, where it meets its dataset
-    or model.
+    of its class, calls a collator; where it stands under a test that asks for media, that whole branch is dropped. The
+    finding must lie in a file that names this collator, where it meets its dataset or model.
     """
 
     rule = "collator-modality-mismatch"
@@ -103,9 +104,22 @@ class MediaDropped:
                 key = target.slice.value if isinstance(target.slice, ast.Constant) else None
                 if key not in _MEDIA or "collat" not in name.lower() or not file.alone(node):
                     continue
-                what = f"`{file.source(node)[:80]}` is dropped from `{name}`"
-                inject = partial(_without_media, package, file, node, name)
-                yield Site(package.name, file.path, node.lineno, what, file.copy(node), inject)
+                dropped = _branch(file, node, function)
+                what = f"`{file.source(dropped)[:80]}` is dropped from `{name}`"
+                inject = partial(_without_media, package, file, dropped, name)
+                yield Site(package.name, file.path, dropped.lineno, what, file.copy(dropped), inject)
+
+
+def _branch(file: PythonFile, statement: ast.stmt, function: ast.AST) -> ast.stmt:
+    """The outermost branch around a statement that asks for media; the statement itself where there is none."""
+    found = statement
+    for outer in file.around(statement):
+        if outer is function:
+            break
+        elif_line = file.text.split("\n")[getattr(outer, "lineno", 1) - 1].lstrip().startswith("elif")
+        if isinstance(outer, ast.If) and not elif_line and _ASKS.search(file.source(outer.test)):
+            found = outer
+    return found
 
 
 def _reads_raw(file: PythonFile, collator: ast.expr | None) -> bool:

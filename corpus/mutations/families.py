@@ -12,7 +12,6 @@ from .load_templates import EmptyTemplate
 from .modality_configs import WrongTemplate
 from .optimizers import ClipScaled, OptimizerFirst
 from .pad_masks import PadIsEos
-from .patch_targets import DeadTarget
 from .pickles import UnsafeLoad
 from .registrations import RegistrationLost
 from .renames import KeyRename, StalePattern
@@ -26,7 +25,6 @@ def mutators() -> list[Mutator]:
         *rank_guards(),
         ClipScaled(),
         ColumnsRemoved(),
-        DeadTarget(),
         EmptyTemplate(),
         EpochNotSet(),
         FloatWithoutDot(),

@@ -54,8 +54,8 @@ class StalePattern:
     """Renames an attribute that a plan or another list of names speaks of, and leaves the list as it is.
 
     A site is a string in a list or dict that is called a plan, no-decay list, LoRA target or the like, or whose values
-    are placements. The last part of it that is the name of a layer must be set by classes of one file alone, which
-    lies in the folder of the list, and is no generated file. That attribute gets another name in that file.
+    are placements. The module that it names last must be set by classes of one file alone, which lies in the folder of
+    the list, and is no generated file. That attribute gets another name in that file.
     """
 
     rule = "stale-parameter-pattern"
@@ -110,13 +110,11 @@ def _layers(file: PythonFile) -> dict[str, list[ast.Assign]]:
 
 
 def _owner(pattern: str, models: list[PythonFile]) -> tuple[PythonFile | None, str]:
-    """The one file whose classes set the last part of a pattern that is a layer, and that part; None without one."""
-    for name in reversed(re.split(r"[.*]+", pattern)):
-        owners = [model for model in models if name and name in _layers(model)]
-        if owners:
-            fitting = len(owners) == 1 and not is_generated(owners[0].text)
-            return (owners[0], name) if fitting else (None, "")
-    return None, ""
+    """The one file whose classes set the last named module of a pattern, and that name; None where it is not sure."""
+    names = [name for name in re.split(r"[.*]+", pattern) if name not in ("", "weight", "bias")]
+    owners = [model for model in models if names and names[-1] in _layers(model)]
+    fitting = len(owners) == 1 and not is_generated(owners[0].text) and "patch_gen_config" not in owners[0].path
+    return (owners[0], names[-1]) if fitting else (None, "")
 
 
 def _patterns_of(file: PythonFile) -> list[_Pattern]:

@@ -161,16 +161,6 @@ HEALTHY: dict[str, dict[str, str]] = {
     "generated-file-edited": {"zoo/modular_a.py": MODULAR, "zoo/modeling_a.py": GENERATED},
     "generated-file-stale": {"zoo/modular_a.py": MODULAR, "zoo/modeling_a.py": GENERATED},
     "generated-file-orphan": {"zoo/modular_a.py": MODULAR, "zoo/modeling_a.py": GENERATED},
-    "monkeypatch-dead-target": {
-        "a.py": """
-            import transformers.masking
-
-            def patched(*args):
-                return None
-
-            transformers.masking.make_mask = patched
-            """
-    },
     "registry-key-or-import": {
         "llama_vl/__init__.py": """
             from transformers import AutoConfig
@@ -242,22 +232,13 @@ def package_of(files: dict[str, str], root: Path) -> Package:
     return Package(root.name, root)
 
 
-def installed(folder: Path) -> Path:
-    """An environment with the one package that an example patches."""
-    site = folder / "environment" / "lib" / "python3" / "site-packages" / "transformers"
-    site.mkdir(parents=True)
-    (site / "__init__.py").write_text("")
-    (site / "masking.py").write_text("def make_mask(): ...\n")
-    return folder / "environment"
-
-
 @pytest.mark.parametrize("mutator", mutators(), ids=lambda mutator: mutator.rule)
 def test_a_mutator_writes_the_defect_of_its_rule(mutator: Mutator, tmp_path: Path) -> None:
     package = package_of(HEALTHY[mutator.rule], tmp_path / "package")
     before = {path: package.text(path) for path in package.paths}
     sites = list(mutator.sites(package))
     assert [site.package for site in sites] == ["package"], sites
-    trial = Trial(package, tmp_path / "copies", versioned=mutator.versioned, installed=installed(tmp_path))
+    trial = Trial(package, tmp_path / "copies", versioned=mutator.versioned, installed=tmp_path)
     injection = sites[0].inject()
     check_syntax(sites[0], injection)
     assert any(text != before[path] for path, text in injection.files.items())

@@ -27,9 +27,10 @@ class CollatorColumnsRemoved(LocalRule):
     `TrainingArguments(remove_unused_columns=False)`, wherever the collator works on raw columns.
 
     Known limits
-    Arguments, Trainer and collator must be in one file, and the model a class of transformers or of this file. Where
-    the class of the model is not known (`AutoModel...`), a key counts that no model of transformers takes. Arguments
-    from a parser, a Trainer that chooses the columns itself, and samples that are no dicts are not judged.
+    Arguments, Trainer and collator must be in one file, and the model a class of transformers or of this file, in every
+    branch and without an adapter put on. Where the class of the model is not known (`AutoModel...`), a key counts that
+    no model of transformers takes. Arguments from a parser, a Trainer that chooses the columns itself, and samples that
+    are no dicts are not judged.
     """
 
     severity, since = "warning", "0.1.0"

@@ -38,7 +38,7 @@ class CollatorModalityMismatch(LocalRule):
     Known limits
     Both sides must be known: a dataset whose code shows the keys of its samples or loads media into them, or a model of
     transformers; and a collator of a known library, or one of the project that takes keys by name. Not seen: columns of
-    hub datasets, samples that are tuples, a `ConcatDataset`, media that a setting turns on, pairs of two tests.
+    hub datasets, samples that are tuples, media that a setting turns on, a collator that takes media and drops them.
     """
 
     severity, since = "warning", "0.1.0"
