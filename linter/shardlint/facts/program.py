@@ -32,7 +32,12 @@ class FileFacts:
     """The facts of one file that other files ask for."""
 
     def __init__(
-        self, path: str, stored: Stored | None, load: Callable[[str | None], Module | None], asked: frozenset[str]
+        self,
+        path: str,
+        stored: Stored | None,
+        load: Callable[[str | None], Module | None],
+        asked: frozenset[str],
+        function: str = "",
     ) -> None:
         self.path = path
         self._load = load
@@ -41,7 +46,8 @@ class FileFacts:
         self._tried = False
         self.stored = stored or {"imports": {}, "stars": [], "classes": {}, "functions": [], "traces": {}}
         if stored is None:
-            self.module("")
+            self._tried = True
+            self._learn(load(function))
 
     def module(self, function: str) -> Module | None:
         """The parsed file, if only in parts, the function of that name among them; None when it does not parse."""
@@ -151,12 +157,12 @@ class Program:
         """The facts of the files that were asked for, by path."""
         return {path: self._files[path].stored for path in sorted(self._files)}
 
-    def file(self, path: str) -> FileFacts:
-        """The facts of one file."""
+    def file(self, path: str, function: str = "") -> FileFacts:
+        """The facts of one file, of which `function` is likely to be asked about."""
         known = self._files.get(path)
         if known is None:
             stored = self._stored(path) if self._stored else None
-            known = FileFacts(path, stored, lambda function: self._load(path, function), self._asked)
+            known = FileFacts(path, stored, lambda name: self._load(path, name), self._asked, function)
             self._files[path] = known
         return known
 
@@ -189,7 +195,7 @@ class Program:
         return None
 
     def _inside(self, path: str, rest: str, depth: int) -> tuple[str, str] | None:
-        stored = self.file(path).stored
+        stored = self.file(path, rest).stored
         if rest in stored["functions"]:
             return path, rest
         if depth > 6:
