@@ -21,10 +21,10 @@ class RankGuardedCollective(ProgramRule):
     a branch may hold the same collective, and a barrier may come first on one rank and last on the others.
 
     Known limits
-    A call through a name that cannot be resolved is not seen. Where the other ranks make a call that is not known,
-    nothing is reported, and the function is counted as not judged. A collective in a group is reported only when the
-    test asks for the rank in that very group, or picks one process and the group is named after a kind of parallelism,
-    is `None` by default, or is made by `new_group()` without ranks in the same file.
+    Calls through unresolved names are not seen. Where the other ranks make a call that is not known, nothing is
+    reported, and the function counts as not judged. In a group it is reported only when the test asks for the rank in
+    that group, or picks one process and the group is named after a kind of parallelism, None by default, or made
+    without ranks.
     """
 
     severity, since = "error", "0.1.0"
@@ -43,9 +43,9 @@ class RankGuardedCollective(ProgramRule):
 
             MAIN = int(os.environ["RANK"]) == 0
 
-            def total(score):
+            def total(score, group=None):
                 if dist.get_rank() == 0:
-                    dist.all_reduce(score)  # error
+                    dist.all_reduce(score, group=group)  # error
                 return score
 
             def evaluate(model, loader):
@@ -53,14 +53,6 @@ class RankGuardedCollective(ProgramRule):
                     if MAIN and batch is not None:
                         dist.barrier()  # error
                     model(batch)
-
-            class Log:
-                def __init__(self):
-                    self.on_cpu = dist.new_group(backend="gloo")
-
-                def total(self, seen):
-                    if dist.get_rank() == 0:
-                        dist.all_reduce(seen, group=self.on_cpu)  # error
             """
         ),
         Bad(

@@ -57,19 +57,10 @@ class MissingSetEpoch(LocalRule):
             def batches(ds):
                 return DataLoader(ds, sampler=DistributedSampler(ds, shuffle=True), drop_last=True)  # error
 
-            def main(ds, epochs, run):
+            def main(ds, episodes, run):
                 train_batches = batches(ds)
-                for epoch in range(epochs):
-                    run(train_batches, epoch)
-
-            class Producer:
-                def __init__(self, ds):
-                    self.prompts = DataLoader(ds, sampler=DistributedSampler(ds, seed=7))  # error
-
-                def loop(self, episodes, sample):
-                    for episode in range(episodes):
-                        for batch in self.prompts:
-                            sample(batch)
+                for episode in range(episodes):
+                    run(train_batches, episode)
             """
         ),
     )

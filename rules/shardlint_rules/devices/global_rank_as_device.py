@@ -26,10 +26,9 @@ class GlobalRankAsDevice(LocalRule):
 
     Known limits
     Only values that certainly come from the global rank count (`os.environ["RANK"]`, `dist.get_rank()`), no parameter
-    that is merely called `rank`, and no attribute of another object (`args.rank`). Apart from `set_device`, calls are
-    seen only in files that call `get_rank` or `init_process_group` of `torch.distributed`. Files that start their own
-    processes (`mp.spawn`) run on one node and are not reported, nor are files of tests, nor what rank 0 alone runs: its
-    device is 0.
+    called `rank` and no `args.rank`. Apart from `set_device`, calls are seen only in files that call `get_rank` or
+    `init_process_group` of `torch.distributed`. Files that start their own processes (`mp.spawn`) run on one node and
+    are not reported, nor are files of tests, nor what rank 0 alone runs: its device is 0.
     """
 
     severity = "warning"
@@ -49,10 +48,9 @@ class GlobalRankAsDevice(LocalRule):
                 def __init__(self):
                     self.rank = dist.get_rank()
                     self.device = torch.device("cuda", self.rank)  # error
-                    self.other = torch.device(f"xpu:{self.rank}")  # error
 
                 def wrap(self, model):
-                    model = model.to(f"cuda:{self.rank}")  # error
+                    model = model.to(f"xpu:{self.rank}")  # error
                     return DDP(model, device_ids=[self.rank])  # error
 
             def main(model):

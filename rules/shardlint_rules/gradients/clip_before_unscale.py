@@ -31,10 +31,10 @@ class ClipBeforeUnscale(LocalRule):
     Call `scaler.unscale_(optimizer)` after the last backward of the step and before clipping.
 
     Known limits
-    Clipping and `scaler.step` must stand in one function, and the clipping must be that of torch: a method of one's own
-    that clips, and a function of another library, are not seen. Where any `unscale_` may run before the clipping in the
-    same round, or where the clipping stands under a test about precision that `scaler.step` does not share, nothing is
-    reported. A scaler that is known only by its name is reported with lower confidence.
+    Clipping and `scaler.step` must stand in one function, and the clipping must be torch's, not a method of one's own.
+    Where any `unscale_` may run before the clipping in the same round, or where the clipping stands under a test about
+    precision that `scaler.step` does not share, nothing is reported. A scaler that is known only by its name is
+    reported with lower confidence.
     """
 
     severity, since = "error", "0.1.0"
@@ -62,14 +62,7 @@ class ClipBeforeUnscale(LocalRule):
                         self.s.scale(self.loss(batch)).backward()
                         clip(self.model.parameters(), 1.0)  # error
                         self.s.unscale_(self.opt)
-                        self.s.step(self.opt)
-
-            class Engine:
-                def step(self):
-                    scaler = getattr(self, "scaler", None)
-                    clip(self.model.parameters(), 1.0)  # error
-                    if scaler is not None:
-                        scaler.step(self.opt)
+                        getattr(self, "s").step(self.opt)
             """
         ),
     )

@@ -36,12 +36,11 @@ class CollatorModalityMismatch(LocalRule):
     A collator that batches every media key of the dataset; a processor where a collator hands media to one.
 
     Known limits
-    Both sides must be known: a dataset whose code shows the keys of its samples or loads media into them, or a
-    model of transformers; and a collator of a known library, or one of the project that takes keys by name. They
-    are followed through names, parameters, factories, registries and `**kwargs`. Not seen: columns that a dataset
-    of the hub has, samples that are tuples or made beforehand, a `ConcatDataset`, media that a setting turns on, a
-    pair of which one branch fits, a collator that takes the media of a sample and then leaves them out of the
-    batch. What leads into a configuration counts as not judged (`--show-unknown`).
+    Both sides must be known: a dataset whose code shows keys or loads media, or a model of transformers; and a collator
+    of a known library, or one of the project that takes keys by name. They are followed through names, parameters,
+    factories, registries and `**kwargs`. Not seen: columns that a dataset of the hub has, samples that are tuples or
+    made beforehand, a `ConcatDataset`, media that a setting turns on, a pair of which one branch fits, media that a
+    collator takes and leaves out. What leads into a configuration counts as not judged (`--show-unknown`).
     """
 
     severity, since = "warning", "0.1.0"
