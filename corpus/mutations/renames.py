@@ -20,6 +20,7 @@ _HOLDERS = re.compile(
     r"(?:base_model_)?(?:tp|pp|ep|fsdp)_plan|\w+_plan|_tied_weights_keys|no_decay|(?:\w+_)?target_modules|\w*frozen\w*"
     r"|_keep_in_fp32_modules"
 )
+_UNLIKE = "renamed_part"
 _NAMES = re.compile(r"[A-Za-z_][\w.*]*")
 _PLACEMENTS = re.compile(r"(\w+\.)*(ColwiseParallel|RowwiseParallel|Shard|Replicate)")
 
@@ -73,11 +74,10 @@ class StalePattern:
             models = self._models(package, folder)
             for pattern in patterns:
                 model, name = _owner(pattern.text, models)
-                new = f"{name}_layer"
-                if model is None or re.search(rf"\b{new}\b", model.text):
+                if model is None or _UNLIKE in model.text:
                     continue
-                what = f"`{pattern.text}` stays, `self.{name}` of {model.path.rpartition('/')[2]} is `self.{new}`"
-                inject = partial(_renamed, model, name, new, [], Place(file.path, pattern.line, pattern.line))
+                what = f"`{pattern.text}` stays, `self.{name}` of {model.path.rpartition('/')[2]} is `self.{_UNLIKE}`"
+                inject = partial(_renamed, model, name, _UNLIKE, [], Place(file.path, pattern.line, pattern.line))
                 copy = f"{file.path.rpartition('/')[2]} {pattern.text}"
                 yield Site(package.name, file.path, pattern.line, what, copy, inject)
 
