@@ -19,7 +19,7 @@ PATCH = re.compile(rb"^[ \t]*([^\W\d]\w*)(?:\.\w+)+[ \t]*=(?!=)", re.MULTILINE)
 _SETATTR = re.compile(rb"\bsetattr\s*\(\s*([^\W\d]\w*)")
 _HANDED_ON = (b"= ", b"=", b"else ", b"or ", b"and ", b"getattr(", b"(", b", ", b"return ")
 _MOST_READ = 20
-"""How often the bytes of a file may be read as part of imports: in a file of one line, all stand before the last one."""
+"""How often the bytes of a file may be read as part of imports: in one long line, each is read for the next ones."""
 _NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 
 
