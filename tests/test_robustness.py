@@ -354,11 +354,14 @@ def test_the_prefilter_reads_documents_in_every_encoding_that_yaml_allows(encodi
         "from a import b\\\n\\\r\n \\",
         "from torch import (  # " + ")" * 300_000,
         "from torch import (  # )\n" * 300,
+        "import torch.nn \\\n  # \\\n" * 20_000,
+        "import a; " * 40_000,
+        "import torch.nn, " + "a" * 400_000,
     ],
-    ids=["continued", "continued by nothing", "closed in a comment", "closed nowhere"],
+    ids=["continued", "by nothing", "closed in a comment", "closed nowhere", "always", "one line", "one word"],
 )
 def test_the_prefilter_gets_past_imports_that_end_nowhere(end: str) -> None:
-    for text in (GUARD + end, GUARD + "rank = 0\nmodel.load = None\n" + end):
+    for text in (GUARD + end, "load(torch, pickle, weights_only, broadcast, src, group, distributed)\n" + end):
         findings_of({"broken.py": text.encode()}, prefilter=True)
 
 

@@ -13,28 +13,39 @@ from collections.abc import Iterable
 from shardlint.source import plain_lines
 
 _WORD = re.compile(rb"\w+")
-_AS = re.compile(rb"([\w.]+)[ \t]+as[ \t]+(\w+)")
+_AS = re.compile(rb"(?<![\w.])([\w.]+)[ \t]+as[ \t]+(\w+)")
 PATCH = re.compile(rb"^[ \t]*([^\W\d]\w*)(?:\.\w+)+[ \t]*=(?!=)", re.MULTILINE)
 """A line that gives an attribute of a name a value."""
 _SETATTR = re.compile(rb"\bsetattr\s*\(\s*([^\W\d]\w*)")
 _HANDED_ON = (b"= ", b"=", b"else ", b"or ", b"and ", b"getattr(", b"(", b", ", b"return ")
+_MOST_READ = 20
+"""How often the bytes of a file may be read as part of imports: in one long line, each is read for the next ones."""
 _NAME_BYTES = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") | frozenset(range(128, 256))
 
 
 class Imports:
-    """The imports of one file: `taken` (module, clause) of each `from`, `plain` the rest of each `import`."""
+    """The imports of one file: `taken` (module, clause) of each `from`, `plain` the rest of each `import`.
 
-    __slots__ = ("data", "plain", "taken")
+    `unclear` says that there is too much of them to be read; then anything may be imported.
+    """
+
+    __slots__ = ("data", "plain", "taken", "unclear")
 
     def __init__(self, data: bytes) -> None:
         self.data = data = plain_lines(data)
         self.taken: list[tuple[bytes, bytes]] = []
         self.plain: list[bytes] = []
+        self.unclear = False
+        left = _MOST_READ * len(data)
         at = data.find(b"import")
         while at >= 0:
             start = data.rfind(b"\n", 0, at) + 1
             head = data[start:at].strip()
             end = self._end(at)
+            left -= end - start
+            if left < 0:
+                self.unclear = True
+                return
             if head.startswith(b"from ") or b" from " in head or b";from " in head:
                 module = head.rpartition(b"from ")[2].replace(b" ", b"").replace(b"\t", b"")
                 self.taken.append((module, data[at + 6 : end]))
@@ -55,7 +66,7 @@ class Imports:
             return len(data) if closed < 0 else closed
         while end < len(data) and data[at:end].rstrip().endswith(b"\\"):
             following = data.find(b"\n", end + 1)
-            end = len(data) if following < 0 else following
+            at, end = end, len(data) if following < 0 else following
         return end
 
     def reach(self, package: str, members: tuple[str, ...]) -> bool:
@@ -63,6 +74,8 @@ class Imports:
         dotted, (parent, _, last) = package.encode(), package.encode().rpartition(b".")
         wanted = [member.encode() for member in members]
         names = {last}
+        if self.unclear:
+            return True
         for module, clause in self.taken:
             if module == dotted and (b"*" in clause or any(member in clause for member in wanted)):
                 return True
@@ -74,6 +87,8 @@ class Imports:
 
     def patch(self, packages: Iterable[str]) -> bool:
         """Whether an attribute of something imported from one of the packages is given a value."""
+        if self.unclear:
+            return True
         wanted = {package.encode() for package in packages}
         names: set[bytes] = set()
         for module, clause in self.taken:

@@ -72,7 +72,7 @@ def _names(data: bytes, package: bytes, stem: bytes) -> bool:
     imports, stem, package = Imports(data), re.escape(stem), re.escape(package)
     word = re.compile(rb"\b" + stem + rb"\b")
     path = re.compile(rb"(?:^|\s|,|\b" + package + rb"\s*\.)\s*" + stem + rb"\b")
-    if any(path.search(part) for part in imports.plain):
+    if imports.unclear or any(path.search(part) for part in imports.plain):
         return True
     for module, clause in imports.taken:
         near = module.startswith(b".") or module.rpartition(b".")[2] == package
