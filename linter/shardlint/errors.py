@@ -4,6 +4,7 @@
     ├── UsageError            the command line cannot be understood
     ├── SettingsError         [tool.shardlint] or shardlint.toml is wrong
     ├── PackError             a rule pack is broken
+    ├── ConstraintError       a constraint file is wrong
     ├── UnreadableFile        a file named on the command line cannot be read
     ├── UndecodableSource     the bytes of a Python file are no text in its encoding
     ├── BaselineError         the baseline file is not one
@@ -38,6 +39,10 @@ class UsageError(ShardlintError):
 
 class SettingsError(ShardlintError):
     """A settings file is wrong: the text names the file, the key and what is allowed."""
+
+
+class ConstraintError(ShardlintError):
+    """A constraint cannot be taken: the text has a line for each problem, with the file and the line in it."""
 
 
 class PackError(ShardlintError):

@@ -279,11 +279,15 @@ class Scalars(Query):
 
 
 class ChangedFiles(Query):
-    """Files that a change touches, by the ends of their names: for change rules. `generated`: only generated ones."""
+    """Files that a change touches, by the ends of their names: for change rules.
 
-    def __init__(self, *suffixes: str, generated: bool = False) -> None:
+    `generated`: only generated ones. `keys`: the rule also compares with the manifest of the state dict keys.
+    """
+
+    def __init__(self, *suffixes: str, generated: bool = False, keys: bool = False) -> None:
         self.suffixes = suffixes
         self.generated = generated
+        self.keys = keys
 
     def needs(self) -> Needs:
         return ("all",)

@@ -6,6 +6,7 @@ Most files of most commits end here, so this imports no fact, no rule and no par
 from __future__ import annotations
 
 from shardlint.changes.generated import generated_header
+from shardlint.discover import matcher
 from shardlint.prefilter import Words, passes
 from shardlint.record import Record
 from shardlint.source import content_hash
@@ -14,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from shardlint.discover import Match
     from shardlint.environment import Environment
     from shardlint.loading import Row
 
@@ -55,7 +57,7 @@ class Sieve:
     `environment` makes the facts about versions when a rule's query asks for them.
     """
 
-    __slots__ = ("_config", "_environment", "_local", "_prefilter", "_program")
+    __slots__ = ("_config", "_environment", "_local", "_places", "_prefilter", "_program")
 
     def __init__(
         self, rows: list[Row], environment: Callable[[], Environment] | None = None, *, prefilter: bool = True
@@ -65,6 +67,7 @@ class Sieve:
         self._config = [row for row in rows if row["kind"] == "config"]
         self._environment = environment
         self._prefilter = prefilter
+        self._places: dict[str, tuple[Match | None, Match]] = {}
 
     def sift(self, path: str, kind: str, stamp: tuple[int, int, int], data: bytes) -> Record | Suspect:
         """The record of a file that no rule can fire in, or the file as a suspect that must be looked at."""
@@ -75,22 +78,29 @@ class Sieve:
         if kind == "python":
             if generated_header(data) is not None:
                 return Record(stamp, content, suppressions=_suppressions(data) if marked else (), generated=True)
-            local, program = self._possible(self._local, words), self._possible(self._program, words)
+            local, program = self._possible(self._local, words, path), self._possible(self._program, words, path)
             if not local and not program and not marked:
                 return Record(stamp, content)
             return Suspect(path, kind, stamp, content, data, local, program)
         readers = [row for row in self._config if kind in row["documents"]]
-        wanted = self._possible(readers, words)
+        wanted = self._possible(readers, words, path)
         # A rule that asks for known keys says nothing of a document without them.
         claimed = bool(wanted) or any(row["all_documents"] for row in readers)
         if not wanted and not marked:
             return Record(stamp, content, claimed=claimed)
         return Suspect(path, kind, stamp, content, data, wanted, (), claimed=claimed)
 
-    def _possible(self, rows: list[Row], words: Words) -> tuple[Row, ...]:
-        if not self._prefilter:
-            return tuple(rows)
-        return tuple([row for row in rows if passes(row["needs"], words)])
+    def _possible(self, rows: list[Row], words: Words, path: str) -> tuple[Row, ...]:
+        possible = [row for row in rows if passes(row["needs"], words)] if self._prefilter else rows
+        return tuple([row for row in possible if row["where"] is None or self._holds_in(row, path)])
+
+    def _holds_in(self, row: Row, path: str) -> bool:
+        """Whether a constraint speaks of a file."""
+        found = self._places.get(row["name"])
+        if found is None:
+            inside, outside = row["where"]
+            found = self._places[row["name"]] = (matcher(inside) if inside else None, matcher(outside))
+        return (found[0] is None or found[0](path)) and not found[1](path)
 
 
 def _narrow(data: bytes) -> bytes:

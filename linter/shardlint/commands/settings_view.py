@@ -32,6 +32,7 @@ def shown_settings(session: Session, choice: Choice | None = None) -> str:
         _pair("fail-on", settings.fail_on),
         _pair("min-confidence", settings.min_confidence),
         *(_pair(key, value) for key, value in _optional(session)),
+        *([_pair("knowledge", settings.knowledge)] if settings.knowledge else []),
     ]
     lines += _tables(session)
     on = [row["name"] for row in active_rows(session, choice or Choice())]
