@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from shardlint.configs.document import Document
     from shardlint.configs.launches import Launches
     from shardlint.facts.entry_scripts import EntryScripts, Launched
+    from shardlint.knowledge.rules import CodeConstraint, ConfigConstraint
 
 Subject = TypeVar("Subject")
 
@@ -97,6 +98,7 @@ class Analysis:
         self._uses: set[str] | None = None
         self._not_judged: list[NotJudged] = []
         self._rules: dict[str, Rule] = {}
+        self._constraints: dict[str, CodeConstraint | ConfigConstraint] = {}
 
     def rule(self, row: Row) -> Rule:
         """The rule of a row, imported on first use."""
@@ -104,6 +106,15 @@ class Analysis:
         if name not in self._rules:
             self._rules[name] = make(row)
         return self._rules[name]
+
+    def constraint(self, row: Row) -> CodeConstraint | ConfigConstraint:
+        """The constraint of a row, compiled on first use."""
+        name: str = row["name"]
+        if name not in self._constraints:
+            from shardlint.knowledge.rules import made
+
+            self._constraints[name] = made(row)
+        return self._constraints[name]
 
     def look(self, suspect: Suspect, dotted: str = "") -> Record:
         """The record of a suspect. Facts for program rules are left in `facts`."""
@@ -178,6 +189,8 @@ class Analysis:
         return found
 
     def _local(self, row: Row, module: Module) -> list[Finding]:
+        if row["constraint"] is not None:
+            return self._constrained(row, module)
         rule = self.rule(row)
         assert isinstance(rule, LocalRule)
         try:
@@ -191,6 +204,21 @@ class Analysis:
         except Exception:
             self.crashed(row, module.path)
             return []
+
+    def _constrained(self, row: Row, subject: Module | Document) -> list[Finding]:
+        """What a constraint of the project says of a file."""
+        found: list[Finding] = []
+        try:
+            for judged in self.constraint(row).judge(subject, self):
+                if isinstance(judged, NotJudged):
+                    self._not_judged.append(judged)
+                else:
+                    found.append(judged)
+        except RecursionError:
+            raise
+        except Exception:
+            self.crashed(row, subject.path)
+        return found
 
     def _judged(
         self, judgements: Iterable[Finding | NotJudged], rule: LocalRule | ConfigRule, site: Any
@@ -295,6 +323,8 @@ class Analysis:
         return found
 
     def _config(self, row: Row, document: Document) -> list[Finding]:
+        if row["constraint"] is not None:
+            return self._constrained(row, document)
         from shardlint.configs.site import Asked, scalars
 
         rule = self.rule(row)

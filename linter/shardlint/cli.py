@@ -146,7 +146,16 @@ CHECKPOINT = Command(
     0,
     1,
 )
-COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT, KEYS, GENERATED, PLAN, CHECKPOINT)}
+CONSTRAINTS = Command(
+    "constraints",
+    "check|test|list|coverage",
+    "What the constraint files of the project hold: whether it can be taken, tested, and what is only prose.",
+    (
+        Option("--output-format", ONE, "with list and coverage: text or json", "FORMAT", ("text", "json")),
+        _HELP,
+    ),
+)
+COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT, KEYS, GENERATED, PLAN, CHECKPOINT, CONSTRAINTS)}
 
 
 def entry() -> None:
@@ -230,6 +239,7 @@ def _dispatch(argv: list[str]) -> int:
         "generated": _generated,
         "plan": _plan,
         "checkpoint": _checkpoint,
+        "constraints": _constraints,
     }
     return handlers[parsed.command](parsed)
 
@@ -302,5 +312,13 @@ def _checkpoint(parsed: Parsed) -> int:
     from shardlint.session import open_session
 
     text, code = checkpoint(open_session(os.getcwd(), os.environ), parsed, sys.stdout, os.environ)
+    sys.stdout.write(text)
+    return code
+
+
+def _constraints(parsed: Parsed) -> int:
+    from shardlint.commands.constraints import constraints
+
+    text, code = constraints(parsed, os.getcwd())
     sys.stdout.write(text)
     return code

@@ -13,7 +13,6 @@ import sys
 import time
 
 from shardlint import cache
-from shardlint.knowledge.places import constraint_places
 from shardlint.settings import Settings
 
 TYPE_CHECKING = False
@@ -125,6 +124,8 @@ def _take_constraints(root: str, rows: list[Row], settings: Settings) -> tuple[s
 
     Raises ConstraintError for a constraint that cannot be taken.
     """
+    from shardlint.knowledge.places import constraint_places
+
     places = constraint_places(root, settings.knowledge)
     if not settings.knowledge and not any(os.path.exists(place) for place in places):
         return tuple(places)
