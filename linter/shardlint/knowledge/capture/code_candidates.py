@@ -211,7 +211,7 @@ class _Candidates:
 
 def _says_nothing(node: ast.expr) -> bool:
     """Whether a pattern of this alone would match nearly everything."""
-    if isinstance(node, (ast.Constant, ast.Name, ast.Starred, ast.JoinedStr)):
+    if isinstance(node, (ast.Constant, ast.Name, ast.Starred, ast.JoinedStr, ast.FormattedValue)):
         return True
     return isinstance(node, ast.Attribute) and root_of(node) is None
 
