@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from shardlint.arguments import FLAG, MANY, ONE, Command, Option, Parsed, parse, usage
+from shardlint.arguments import EACH, FLAG, MANY, ONE, Command, Option, Parsed, parse, usage
 from shardlint.errors import ShardlintError, UsageError
 
 TYPE_CHECKING = False
@@ -166,8 +166,10 @@ CAPTURE = Command(
         Option("--id", ONE, "the name of the rule (default: from the title)", "NAME"),
         Option("--symptom", ONE, "what was seen", "TEXT"),
         Option("--cause", ONE, "why it happened", "TEXT"),
-        Option("--evidence", ONE, "inference, research or observation", "KIND", ("inference", "research", "observation")),
-        Option("--reference", MANY, "what the evidence rests on", "TEXT"),
+        Option(
+            "--evidence", ONE, "inference, research or observation", "KIND", ("inference", "research", "observation")
+        ),
+        Option("--reference", EACH, "what the evidence rests on", "TEXT"),
         Option("--verification", ONE, "how it was seen that the fix works", "TEXT"),
         Option("--severity", ONE, "how grave a finding is", "SEVERITY", ("error", "warning", "note")),
         Option("--message", ONE, "what a finding says (default: the title)", "TEXT"),
@@ -191,7 +193,10 @@ CAPTURE = Command(
     0,
     1,
 )
-COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT, KEYS, GENERATED, PLAN, CHECKPOINT, CONSTRAINTS, CAPTURE)}
+COMMANDS = {
+    command.name: command
+    for command in (CHECK, EXPLAIN, RULES, INIT, KEYS, GENERATED, PLAN, CHECKPOINT, CONSTRAINTS, CAPTURE)
+}
 
 
 def entry() -> None:

@@ -22,7 +22,9 @@ class Filters:
     def __init__(self, settings: Settings, rows: list[Row], every: list[Row], engine: frozenset[str]) -> None:
         self.settings = settings
         self.engine = engine
-        self.enforced: dict[str, tuple[Enforced, ...]] = {row["name"]: row["enforces"] for row in rows if row["enforces"]}
+        self.enforced: dict[str, tuple[Enforced, ...]] = {
+            row["name"]: row["enforces"] for row in rows if row["enforces"]
+        }
         self.known = known_names(every)
         # A comment is idle only if all that it names was judged here; change and plan rules judge other states.
         judged = {row["name"] for row in rows if row["kind"] not in ("change", "plan")}

@@ -147,7 +147,9 @@ class _Capture:
             self.out.write("no other place of the project is hit\n")
             return incident, []
         self.out.write(f"{_places(len(found))} of the project {'is' if len(found) == 1 else 'are'} hit as well:\n")
-        self.out.writelines(f"  {escaped(one.path)}:{one.span.line}  {escaped(one.message)}\n" for one in found[:_SHOWN])
+        self.out.writelines(
+            f"  {escaped(one.path)}:{one.span.line}  {escaped(one.message)}\n" for one in found[:_SHOWN]
+        )
         if len(found) > _SHOWN:
             self.out.write(f"  and {len(found) - _SHOWN} more\n")
         if self.parsed.flag("confirm-hits"):
@@ -171,7 +173,9 @@ class _Capture:
         """The baseline of the project. Raises CaptureRefused if it has none."""
         inside = self.session.settings.baseline
         if inside is None:
-            raise CaptureRefused('there is no baseline to put them into: set `baseline = "baseline.json"` in the settings')
+            raise CaptureRefused(
+                'there is no baseline to put them into: set `baseline = "baseline.json"` in the settings'
+            )
         return os.path.join(self.session.root, inside)
 
     def _show(self, incident: Incident, chosen: Tried, placed: Placed) -> None:
@@ -247,7 +251,11 @@ def _snippet(file: str | None) -> Any:
 def _refuse_incomplete(incident: Incident) -> None:
     missing = incident.missing()
     if missing:
-        why = {"title": "what must hold from now on", "bad": "the code or config before the fix", "good": "the same after it"}
+        why = {
+            "title": "what must hold from now on",
+            "bad": "the code or config before the fix",
+            "good": "the same after it",
+        }
         told = [f"`--{name}` ({(why | NEEDED)[name]})" for name in missing]
         raise CaptureRefused(
             f"an incident is understood when all of it is told, and this one lacks {', '.join(told)}; "
@@ -257,7 +265,9 @@ def _refuse_incomplete(incident: Incident) -> None:
 
 def _nothing_holds(results: Sequence[Tried]) -> str:
     if not results:
-        return "the two snippets differ in nothing that a check could hold: give the check with `--pattern` or `--require`"
+        return (
+            "the two snippets differ in nothing that a check could hold: give the check with `--pattern` or `--require`"
+        )
     tries = [f"  {one.candidate.kind} {one.candidate.check}: {one.problem}" for one in results[:5]]
     return "\n".join(["no check tells the bad snippet from the good one; these were tried:", *tries])
 

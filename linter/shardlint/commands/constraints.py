@@ -81,7 +81,7 @@ def constraints(parsed: Parsed, directory: str) -> tuple[str, int]:
 def _check(project: Project) -> tuple[str, int]:
     problems = [*map(str, project.problems), *_missing_manifest(project)]
     lines = [escaped(line) for line in problems]
-    lines.append(f"{_counted(project)}: {'all can be taken' if not problems else f'{_number(len(problems), "problem")}'}")
+    lines.append(f"{_counted(project)}: {_number(len(problems), 'problem') if problems else 'all can be taken'}")
     return "\n".join(lines) + "\n", int(bool(problems))
 
 
@@ -130,7 +130,9 @@ def _list(project: Project) -> str:
             file = one.file
             lines += [*([""] if lines else []), escaped(file)]
         number = f"{one.number}." if one.number else ""
-        lines.append(f"  {number:>4} {one.id:<{width}}  {severity_of(one, project):<7}  {one.kind:<11}  {escaped(one.title)}")
+        lines.append(
+            f"  {number:>4} {one.id:<{width}}  {severity_of(one, project):<7}  {one.kind:<11}  {escaped(one.title)}"
+        )
     lines += ["", f"{_counted(project)}. One of them: shardlint explain {project.constraints[0].id}"]
     return "\n".join(lines) + "\n"
 
@@ -169,7 +171,9 @@ def _coverage(project: Project, names: list[str], *, as_json: bool) -> tuple[str
     if names:
         from shardlint.knowledge.constraint_file import read_constraints
 
-        contents = {name: contents[name] if name in contents else read_constraints(name, _bytes(name)) for name in names}
+        contents = {
+            name: contents[name] if name in contents else read_constraints(name, _bytes(name)) for name in names
+        }
     rules = Rules({row["name"]: _text(page_of(row)) for row in project.packs})
     found = [one for file, held in contents.items() for one in coverage(file, held, rules)]
     if as_json:
@@ -182,7 +186,9 @@ def _bytes(name: str) -> bytes:
         with open(name, "rb") as file:
             return file.read()
     except OSError as error:
-        raise UsageError(f"{name} cannot be read: {(error.strerror or str(error)).lower()}; name a constraint file") from None
+        raise UsageError(
+            f"{name} cannot be read: {(error.strerror or str(error)).lower()}; name a constraint file"
+        ) from None
 
 
 def _text(page: Page) -> str:

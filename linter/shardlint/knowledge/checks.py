@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from shardlint.knowledge.problem import CheckProblem
@@ -12,17 +11,31 @@ if TYPE_CHECKING:
     from shardlint.knowledge.constraint import Constraint
     from shardlint.syntax.patterns import Forbidden, Pattern
 
-    Check = ConfigCheck | Pattern | Forbidden | None
+    CodeCheck = Pattern | Forbidden
 
 
-def compiled(constraint: Constraint) -> Check:
-    """The check of a constraint; None where one of the linter's own rules does the work.
-
-    Raises CheckProblem for a check that cannot be taken as it is written.
-    """
+def validate(constraint: Constraint) -> None:
+    """Raise CheckProblem for a check that cannot be taken as it is written. `where` begins at the block."""
     try:
-        return _compiled(constraint)
+        if constraint.kind == "config":
+            config_check(constraint)
+        elif constraint.kind in ("pattern", "forbidden"):
+            code_check(constraint)
     except CheckProblem as problem:
-        if problem.where[:1] in ((constraint.kind,), ("message",), ("help",)):
+        if problem.where[:1] in (("message",), ("help",)):
             raise
         raise CheckProblem((constraint.kind, *problem.where), str(problem)) from None
+
+
+def config_check(constraint: Constraint) -> ConfigCheck:
+    """The check of a constraint on config files. Raises CheckProblem; `where` begins below the kind."""
+    from shardlint.knowledge.config_check import ConfigCheck
+
+    return ConfigCheck(constraint.check)
+
+
+def code_check(constraint: Constraint) -> CodeCheck:
+    """The check of a constraint on code. Raises CheckProblem; `where` begins below the kind."""
+    from shardlint.syntax.patterns import Forbidden, Pattern
+
+    return Pattern(constraint.check) if constraint.kind == "pattern" else Forbidden(constraint.check)

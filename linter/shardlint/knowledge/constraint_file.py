@@ -8,6 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shardlint.knowledge.block import Unreadable, read_block, schema_problem
+from shardlint.knowledge.checks import validate
 from shardlint.knowledge.constraint import CHECKS, DEFAULT_EVIDENCE, Constraint
 from shardlint.knowledge.markdown import read_markdown
 from shardlint.knowledge.problem import CheckProblem
@@ -159,9 +160,7 @@ def constraint_of(value: Any, lines: Mapping[Where, int], file: str, item: Item 
         tuple(tests.get("good", ())),
         lines,
     )
-    from shardlint.knowledge.checks import compiled
-
-    compiled(constraint)
+    validate(constraint)
     return constraint
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from shardlint.example import Example
     from shardlint.knowledge.constraint import Constraint
     from shardlint.loading import Row
+    from shardlint.session import Session
     from shardlint.settings import Settings
 
 
@@ -75,12 +76,33 @@ def _wrong(
     return _verdict(bool(findings)) + (f" at line {findings[0].span.line}" if findings else "")
 
 
+def example_and_row(constraint: Constraint, session: Session) -> tuple[Example, Row]:
+    """The first bad test of a constraint that is not among the session's yet, as an example, and its row."""
+    from shardlint.knowledge.rows import add_constraints
+
+    rows = list(session.rows)
+    add_constraints([constraint], rows, session.settings)
+    row = next(row for row in rows if row["name"] == constraint.id)
+    snippet = constraint.bad[0]
+    config = constraint.kind == "config"
+    if config and is_document(snippet):
+        from shardlint.knowledge.capture.formatting import block_text
+
+        snippet = block_text(snippet)
+    example = example_of(snippet, ("tests", "bad", 0), bad=True, config=config)
+    return example, row if names_paths(snippet) else {**row, "where": None}
+
+
 def _rows(constraint: Constraint, rows: Mapping[str, Row], snippet: Any) -> Iterable[Row]:
     """The rules that check a constraint. A snippet without a path is judged as if it lay where the constraint holds."""
     if constraint.id in rows:
         row = rows[constraint.id]
         return [row if names_paths(snippet) else {**row, "where": None}]
-    return [row for row in rows.values() if any(entry[4:] == (constraint.file, constraint.line) for entry in row["enforces"])]
+    return [
+        row
+        for row in rows.values()
+        if any(entry[4:] == (constraint.file, constraint.line) for entry in row["enforces"])
+    ]
 
 
 def _verdict(fires: bool) -> str:

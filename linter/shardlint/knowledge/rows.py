@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from shardlint.discover import compile_patterns
-from shardlint.knowledge.checks import compiled
+from shardlint.knowledge.checks import code_check, config_check
 from shardlint.knowledge.constraint import DEFAULT_SEVERITY, FAMILY
 from shardlint.knowledge.constraint_file import Problem
 from shardlint.selection import ENGINE_RULES
@@ -13,11 +13,9 @@ from shardlint.selection import ENGINE_RULES
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from shardlint.knowledge.config_check import ConfigCheck
     from shardlint.knowledge.constraint import Constraint
     from shardlint.loading import Row
     from shardlint.settings import Regexes, Settings
-    from shardlint.syntax.patterns import Forbidden, Pattern
 
     Enforced = tuple[tuple[Regexes, Regexes], str, str, str, str, int]
     """A constraint that leaves its check to a rule: its paths, severity, name, title, file and line."""
@@ -57,17 +55,14 @@ class _Refused(Exception):
 
 def _own_row(constraint: Constraint) -> Row:
     """The row of a constraint that is a rule of its own."""
-    check = compiled(constraint)
-    assert check is not None
     documents: tuple[str, ...] = ()
     fix = None
     if constraint.kind == "config":
-        config: ConfigCheck = check  # type: ignore[assignment]  # the kind says which it is
-        documents = tuple(sorted(config.kinds))
-    elif constraint.kind == "pattern":
-        pattern: Pattern = check  # type: ignore[assignment]  # the kind says which it is
-        fix = pattern.fix
-    code: Pattern | Forbidden | ConfigCheck = check
+        config = config_check(constraint)
+        documents, needs = tuple(sorted(config.kinds)), config.needs()
+    else:
+        code = code_check(constraint)
+        fix, needs = code.fix, code.needs()
     return {
         "name": constraint.id,
         "family": FAMILY,
@@ -80,7 +75,7 @@ def _own_row(constraint: Constraint) -> Row:
         "confidence": constraint.confidence,
         "fix": fix,
         "preview": False,
-        "needs": code.needs(),
+        "needs": needs,
         "words": (),
         "documents": documents,
         "all_documents": False,

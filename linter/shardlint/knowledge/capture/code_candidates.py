@@ -67,14 +67,20 @@ class _Candidates:
         for name, keyword in after.items():
             if name not in before:
                 wanted = self._with(bad, [keyword], keep=True)
-                yield Candidate("pattern", {"match": anyhow, "not": wanted}, f"the fix gives it `{ast.unparse(keyword)}`")
+                yield Candidate(
+                    "pattern", {"match": anyhow, "not": wanted}, f"the fix gives it `{ast.unparse(keyword)}`"
+                )
                 given = self._with(bad, [ast.keyword(name, ast.Name("$VALUE", ast.Load()))])
                 yield Candidate("pattern", {"match": anyhow, "not": given}, f"the fix gives it `{name}`")
             elif not same(before[name], keyword):
                 wrong = self._with(bad, [before[name]], keep=True)
-                yield Candidate("pattern", {"match": wrong}, f"the fix no longer gives it `{ast.unparse(before[name])}`")
+                yield Candidate(
+                    "pattern", {"match": wrong}, f"the fix no longer gives it `{ast.unparse(before[name])}`"
+                )
                 wanted = self._with(bad, [keyword], keep=True)
-                yield Candidate("pattern", {"match": anyhow, "not": wanted}, f"the fix gives it `{ast.unparse(keyword)}`")
+                yield Candidate(
+                    "pattern", {"match": anyhow, "not": wanted}, f"the fix gives it `{ast.unparse(keyword)}`"
+                )
         for name, keyword in before.items():
             if name not in after:
                 kept = self._with(bad, [keyword], keep=True)
@@ -172,12 +178,22 @@ class _Candidates:
             head = self._head(parent)
             if isinstance(parent, ast.If):
                 guard = self.general.pattern(parent.test)
-                yield Candidate("pattern", {"match": text, "not_within_guard": guard}, f"the fix guards it with `{guard}`")
+                yield Candidate(
+                    "pattern", {"match": text, "not_within_guard": guard}, f"the fix guards it with `{guard}`"
+                )
             elif head:
-                yield Candidate("pattern", {"match": text, "not_inside": head}, f"the fix puts it into `{_first(head)}`")
+                yield Candidate(
+                    "pattern", {"match": text, "not_inside": head}, f"the fix puts it into `{_first(head)}`"
+                )
 
-    def _guarded_import(self, statement: ast.Import | ast.ImportFrom, gained: Sequence[ast.stmt]) -> Iterator[Candidate]:
-        guards = ["try" if isinstance(one, ast.Try) else ast.unparse(one.test) for one in gained if isinstance(one, (ast.If, ast.Try))]
+    def _guarded_import(
+        self, statement: ast.Import | ast.ImportFrom, gained: Sequence[ast.stmt]
+    ) -> Iterator[Candidate]:
+        guards = [
+            "try" if isinstance(one, ast.Try) else ast.unparse(one.test)
+            for one in gained
+            if isinstance(one, (ast.If, ast.Try))
+        ]
         if guards:
             check = {"imports": _modules(statement), "guards": guards}
             yield Candidate("forbidden", check, f"the fix guards it with `{guards[0]}`")
@@ -192,9 +208,17 @@ class _Candidates:
             for call in _calls(other)[:1]:
                 ran, runs = other in before, there in after
                 if not ran and runs:
-                    yield Candidate("pattern", {"match": text, "not_after": self._loosely(call)}, f"the fix calls `{_short(call)}` before it")
+                    yield Candidate(
+                        "pattern",
+                        {"match": text, "not_after": self._loosely(call)},
+                        f"the fix calls `{_short(call)}` before it",
+                    )
                 elif ran and not runs:
-                    yield Candidate("pattern", {"match": self._loosely(call), "not_after": text}, f"the fix puts `{_short(statement)}` before it")
+                    yield Candidate(
+                        "pattern",
+                        {"match": self._loosely(call), "not_after": text},
+                        f"the fix puts `{_short(statement)}` before it",
+                    )
 
     def _head(self, parent: ast.stmt) -> str:
         """A compound statement with whatever in it; empty for one that says nothing by itself."""
@@ -234,7 +258,11 @@ def _sites(statements: Sequence[ast.stmt], missing: ast.Call) -> Iterator[ast.Ca
     """Calls near an added one that it may be meant for: those with the same objects first, then the next one."""
     objects = {ast.unparse(node) for node in ast.walk(missing) if isinstance(node, (ast.Name, ast.Attribute))}
     near = [call for statement in statements for call in _calls(statement)[:1] if not isinstance(statement, Compound)]
-    related = [call for call in near if objects & {ast.unparse(n) for n in ast.walk(call) if isinstance(n, (ast.Name, ast.Attribute))}]
+    related = [
+        call
+        for call in near
+        if objects & {ast.unparse(n) for n in ast.walk(call) if isinstance(n, (ast.Name, ast.Attribute))}
+    ]
     yield from dict.fromkeys([*related[:2], *near[:1]])
 
 

@@ -68,7 +68,9 @@ def _relations(
     key: str, bad: float, good: float, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[tuple[dict[str, Any], str]]:
     """Divisibility and order between the changed number and others that the fix left alone."""
-    partners = [other for other in _near(key, before) if _is_number(before[other]) and after.get(other) == before[other]]
+    partners = [
+        other for other in _near(key, before) if _is_number(before[other]) and after.get(other) == before[other]
+    ]
     terms = [(other, before[other]) for other in partners]
     terms += [(f"({one} * {other})", before[one] * before[other]) for one, other in combinations(partners[:6], 2)]
     for text, number in terms:

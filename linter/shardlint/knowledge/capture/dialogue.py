@@ -53,7 +53,9 @@ class Dialogue:
     def choose(self, holding: Sequence[Tried], counts: Sequence[int]) -> int:
         """Which of the candidates that hold, by its place from 0."""
         for number, (one, count) in enumerate(zip(holding, counts, strict=True), 1):
-            self._questions.write(f"\n{number}. {one.candidate.kind}, because {one.candidate.why}; hits {count} other places\n")
+            self._questions.write(
+                f"\n{number}. {one.candidate.kind}, because {one.candidate.why}; hits {count} other places\n"
+            )
             self._questions.writelines(f"   {line}\n" for line in shown_check(one))
         answer = self.ask(f"which one [1 to {len(holding)}, empty for none]")
         if not answer.isdigit() or not 1 <= int(answer) <= len(holding):

@@ -85,7 +85,11 @@ def read_incident(file: str) -> Incident:
         raise CaptureRefused(f"{file}:{error.line + 1}: {error}") from None
     problem = schema_problem(_schema(), written.value)
     if problem is not None:
-        line = next(written.lines[problem.where[:n]] for n in range(len(problem.where), -1, -1) if problem.where[:n] in written.lines)
+        line = next(
+            written.lines[problem.where[:n]]
+            for n in range(len(problem.where), -1, -1)
+            if problem.where[:n] in written.lines
+        )
         said = str(problem).replace("of a constraint", "of an incident").replace("the block", "the head")
         raise CaptureRefused(f"{file}:{line + 1}: {said}")
     snippets = _snippets("\n".join(lines[end + 1 :]))

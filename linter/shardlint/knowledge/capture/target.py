@@ -89,7 +89,9 @@ def target_of(root: str, named: Sequence[str], wanted: str | None) -> Target:
     file = os.path.relpath(os.path.realpath(wanted), os.path.realpath(root)).replace(os.sep, "/")
     if file.startswith("../"):
         raise CaptureRefused(f"{wanted} lies outside of the project {root}")
-    found_by_itself = file == KNOWN or (file.startswith("constraints/") and file.count("/") == 1 and file.endswith(YAML))
+    found_by_itself = file == KNOWN or (
+        file.startswith("constraints/") and file.count("/") == 1 and file.endswith(YAML)
+    )
     if file not in files and not found_by_itself:
         raise CaptureRefused(
             f'no run would read {file}: add it to the settings, `knowledge = ["{file}"]`, or write to {KNOWN}'

@@ -68,8 +68,14 @@ def add_to_yaml(text: str, block: str) -> Placed:
     lines = text.replace("\r\n", "\n").split("\n")
     root = read_document("constraints.yaml", "\n".join(lines).encode(), kind="yaml").roots[0]
     entry = root.get("constraints")
-    if entry is None or entry.value.kind != "sequence" or lines[entry.value.span.line - 1][: entry.value.span.column].endswith("["):
-        raise CaptureRefused("its `constraints` is no list with one `- ` for each item: write it so, then capture again")
+    if (
+        entry is None
+        or entry.value.kind != "sequence"
+        or lines[entry.value.span.line - 1][: entry.value.span.column].endswith("[")
+    ):
+        raise CaptureRefused(
+            "its `constraints` is no list with one `- ` for each item: write it so, then capture again"
+        )
     if entry.value.items:
         first = entry.value.items[0].span
         indent = re.match(r"\s*", lines[first.line - 1])
@@ -135,7 +141,11 @@ class _Page:
         at = self._end_of_section(last, headings)
         # In the middle of the file the list would count on by itself, up to a number that another one has.
         apart = ["", _APART] if at > last.end - 1 or last is not self.items[-1] else []
-        return at, [*apart, *([""] if apart or self._spaced(inside) else []), *self._item(number, title, prose, block, last)]
+        return at, [
+            *apart,
+            *([""] if apart or self._spaced(inside) else []),
+            *self._item(number, title, prose, block, last),
+        ]
 
     def _new_section(
         self,
