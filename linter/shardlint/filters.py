@@ -63,7 +63,7 @@ class Filters:
 
     def _graded(self, finding: Finding) -> Finding:
         severity = self.settings.severity.get(finding.rule)
-        for (inside, outside), stated, name, title, path, line in self.enforced.get(finding.rule, ()):
+        for (inside, outside), stated, _, name, title, path, line in self.enforced.get(finding.rule, ()):
             if (not inside or _matches(inside, finding.path)) and not _matches(outside, finding.path):
                 severity = severity or stated
                 place = Related(path, line, 1, f"{name}: {title}")

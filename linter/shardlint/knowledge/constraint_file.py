@@ -17,7 +17,7 @@ from shardlint.voice import CEILINGS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from shardlint.knowledge.block import Where, Written
+    from shardlint.knowledge.block import Where
     from shardlint.knowledge.markdown import Item
 
 MOST_BYTES = 1_000_000

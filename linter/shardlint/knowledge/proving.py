@@ -98,11 +98,7 @@ def _rows(constraint: Constraint, rows: Mapping[str, Row], snippet: Any) -> Iter
     if constraint.id in rows:
         row = rows[constraint.id]
         return [row if names_paths(snippet) else {**row, "where": None}]
-    return [
-        row
-        for row in rows.values()
-        if any(entry[4:] == (constraint.file, constraint.line) for entry in row["enforces"])
-    ]
+    return [row for row in rows.values() if any(entry[2] == constraint.id for entry in row["enforces"])]
 
 
 def _verdict(fires: bool) -> str:

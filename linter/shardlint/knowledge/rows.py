@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from shardlint.loading import Row
     from shardlint.settings import Regexes, Settings
 
-    Enforced = tuple[tuple[Regexes, Regexes], str, str, str, str, int]
-    """A constraint that leaves its check to a rule: its paths, severity, name, title, file and line."""
+    Enforced = tuple[tuple[Regexes, Regexes], str, str, str, str, str, int]
+    """A constraint that leaves its check to a rule: its paths, severity, id, name, title, file and line."""
 
 OWN = ("config", "pattern", "forbidden")
 """The kinds of check that are rules of their own; the others speak of rules of the packs."""
@@ -108,8 +108,8 @@ def _regexes(constraint: Constraint, key: str, patterns: tuple[str, ...]) -> Reg
 
 
 def as_plain(constraint: Constraint) -> tuple[Any, ...]:
-    """A constraint as values that `marshal` takes; its tests and lines stay in the file."""
-    return tuple(constraint._replace(bad=(), good=(), lines={}))
+    """A constraint as values that `marshal` takes; its lines stay in the file."""
+    return tuple(constraint._replace(lines={}))
 
 
 def _enforce(constraint: Constraint, known: dict[str, Row], settings: Settings) -> None:
@@ -137,6 +137,7 @@ def _enforce(constraint: Constraint, known: dict[str, Row], settings: Settings) 
         entry: Enforced = (
             where_of(constraint),
             constraint.severity,
+            constraint.id,
             constraint.name,
             constraint.title,
             constraint.file,
