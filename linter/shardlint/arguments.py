@@ -14,7 +14,7 @@ FLAG, ONE, MANY, EACH = "flag", "one", "many", "each"
 
 
 class Option:
-    """One option: a flag, one value, or values that add up: comma separated or repeated (many), only repeated (each)."""
+    """One option: a flag, one value, or values that add up: repeated (each), or comma separated as well (many)."""
 
     __slots__ = ("choices", "help", "kind", "name", "value")
 

@@ -77,7 +77,7 @@ class _Capture:
             section=self.parsed.one("section") or "",
             number=self.parsed.one("number") or "",
         )
-        self._show(incident, chosen, placed)
+        self._show(incident, placed)
         if self.parsed.flag("dry-run"):
             self.out.write("nothing was written: --dry-run\n")
             return 0
@@ -178,12 +178,12 @@ class _Capture:
             )
         return os.path.join(self.session.root, inside)
 
-    def _show(self, incident: Incident, chosen: Tried, placed: Placed) -> None:
+    def _show(self, incident: Incident, placed: Placed) -> None:
         self.out.write("\n" + unified_diff(self.target.file, self.target.old, placed.text))
         self.out.write("\nfrom now on the hook says of such code:\n\n")
-        self.out.write(self._next_time(incident, chosen, placed))
+        self.out.write(self._next_time(incident, placed))
 
-    def _next_time(self, incident: Incident, chosen: Tried, placed: Placed) -> str:
+    def _next_time(self, incident: Incident, placed: Placed) -> str:
         """The finding that the bad snippet gives, as a run prints it."""
         from shardlint.knowledge.constraint_file import read_constraints
         from shardlint.knowledge.proving import example_and_row

@@ -197,7 +197,7 @@ def _text(page: Page) -> str:
 
 def _coverage_text(found: list[Covered]) -> str:
     if not found:
-        return f"nothing to cover: there is no numbered statement and no constraint; {KNOWN} is where they are looked for\n"
+        return f"nothing to cover: no numbered statement and no constraint; they are looked for in {KNOWN}\n"
     lines: list[str] = []
     file = ""
     for one in found:

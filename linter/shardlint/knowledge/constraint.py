@@ -21,9 +21,9 @@ class Constraint(NamedTuple):
     """One constraint as its block states it; every value can be marshalled.
 
     id: the name of the rule that it becomes. number: as the file counts it, or empty. file, line: where the block
-    states it, relative to the project root. severity: empty if it states none. kind: one of `CHECKS`, `check`: what stands below that key.
-    paths, exclude: patterns of the files that it holds in; no `paths` means all. bad, good: its tests as they are
-    written. lines: place inside the block -> line of the file.
+    states it, relative to the project root. severity: empty if it states none. kind: one of `CHECKS`; check: what
+    stands below that key. paths, exclude: patterns of the files that it holds in; no `paths` means all. bad, good: its
+    tests as they are written. lines: place inside the block -> line of the file.
     """
 
     id: str

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from shardlint.knowledge.markdown import Item
 
 ALIKE = 0.24
-"""From this similarity on a rule is proposed. Of the 43 statements of two files, in the words of their teams, 31 then get
-a proposal; 23 of these name a rule that a reader would name, and no statement that has one is left without."""
+"""From this similarity on a rule is proposed. Of the 43 statements of two files, in the words of their teams, 31 then
+get a proposal; 23 of these name a rule that a reader would name, and no statement that has one is left without."""
 
 CLOSE = 0.75
 """A second rule is proposed if it is this near to the first."""

@@ -28,9 +28,9 @@ _NUMBERED_HEADING = re.compile(r"(\d+)[.)]\s+(.+)", re.DOTALL)
 class Item(NamedTuple):
     """A numbered statement: an item of an ordered list, or a numbered heading.
 
-    title: its bold beginning, or its first sentence, as plain text. text: its prose up to the next item, blocks
-    left out. line: its first, from 1. end: the line after its last. indent: the columns that its content is moved in by. section: the
-    heading above it.
+    title: its bold beginning, or its first sentence, as plain text. text: its prose up to the next item, blocks left
+    out. line: its first, from 1. end: the line after its last. indent: the columns that its content is moved in by.
+    section: the heading above it.
     """
 
     number: str

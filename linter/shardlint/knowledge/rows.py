@@ -97,10 +97,10 @@ def where_of(constraint: Constraint) -> tuple[Regexes, Regexes]:
     if constraint.kind == "config":
         files: list[str] = constraint.check.get("files", [])
         paths = (*paths, *files)
-    return _regexes(constraint, "paths", paths), _regexes(constraint, "exclude", constraint.exclude)
+    return _regexes("paths", paths), _regexes("exclude", constraint.exclude)
 
 
-def _regexes(constraint: Constraint, key: str, patterns: tuple[str, ...]) -> Regexes:
+def _regexes(key: str, patterns: tuple[str, ...]) -> Regexes:
     try:
         return tuple(compile_patterns(patterns))
     except ValueError as error:
@@ -127,7 +127,7 @@ def _enforce(constraint: Constraint, known: dict[str, Row], settings: Settings) 
     elif constraint.kind == "generated":
         rules = [row for row in known.values() if row["family"] == "generated"]
         paths, sources = tuple(constraint.check["paths"]), tuple(constraint.check.get("sources", ()))
-        regexes = _regexes(constraint, "generated", paths)
+        regexes = _regexes("generated", paths)
         settings.generated = (*settings.generated, (paths, regexes, sources, constraint.check.get("command", "")))
     else:
         rules = [row for row in known.values() if row["keys"]]

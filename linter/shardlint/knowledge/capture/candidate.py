@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 
 class Candidate(NamedTuple):
-    """One proposal. `kind`, `check`: as in a constraint. `why`: what of the fix it keeps, to be read after "because"."""
+    """One proposal. `kind`, `check`: as in a constraint. `why`: what of the fix it keeps; it follows a "because"."""
 
     kind: str
     check: dict[str, Any]

@@ -40,7 +40,7 @@ class Tried(NamedTuple):
 
 
 def with_snippets(incident: Incident) -> Incident:
-    """The incident with what its snippets leave out because everybody knows it. Raises CaptureRefused for broken ones."""
+    """The incident with the imports that its snippets leave out. Raises CaptureRefused for broken ones."""
     if not isinstance(incident.bad, str) or not isinstance(incident.good, str):
         if isinstance(incident.bad, str) != isinstance(incident.good, str):
             raise CaptureRefused("one of the two snippets is code and the other a config: give both as the same")

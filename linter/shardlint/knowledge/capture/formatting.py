@@ -16,10 +16,10 @@ WIDTH = 110
 class _Dumper(yaml.SafeDumper):
     """Code is written as it reads, sequences are moved in, and nothing is an alias."""
 
-    def ignore_aliases(self, data: Any) -> bool:
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the shape of PyYAML's method
         return True
 
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002 - as above
         super().increase_indent(flow, False)
 
 

@@ -1,4 +1,4 @@
-"""The record of incidents that taught nothing that a check could hold: an explicit choice, kept beside the constraints."""
+"""The record of incidents that taught nothing that a check could hold: an explicit choice, beside the constraints."""
 
 from __future__ import annotations
 

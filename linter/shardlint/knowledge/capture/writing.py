@@ -21,7 +21,7 @@ _APART = "<!-- -->"
 
 
 class Placed(NamedTuple):
-    """A file with the addition. `text`: the whole; `line`: of the first added line, from 1; `number`: of the statement."""
+    """A file with the addition. `text`: the whole; `line`: of what was added, from 1; `number`: of the statement."""
 
     text: str
     line: int
