@@ -31,6 +31,7 @@ def test_a_block_inherits_title_and_number() -> None:
     assert (one.kind, one.check) == ("forbidden", {"imports": ["torch_npu"]})
     assert (one.severity, one.evidence, one.confidence) == ("", ("inference", ()), 0.70)
     assert one.name == "constraint 7"
+    assert one.rationale == "A title. Prose."
 
 
 def test_what_a_block_states_counts() -> None:
@@ -55,7 +56,7 @@ def test_what_a_block_states_counts() -> None:
     assert one.evidence == ("research", ("https://example.org",))
     assert (one.paths, one.exclude) == (("src/**",), ("src/npu/**",))
     assert (one.bad, one.good) == (("import torch_npu",), ("import torch",))
-    assert one.line_of(("tests", "bad", 0)) == 17
+    assert one.line_of(("tests", "bad", 0)) == 18
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from shardlint.knowledge.capture.incident import NEEDED, Incident, read_incident
 from shardlint.knowledge.capture.nothing_new import add_nothing_new
 from shardlint.knowledge.capture.stated import id_of, rationale, stated
 from shardlint.knowledge.capture.target import Target, target_of
+from shardlint.knowledge.capture.writing import is_markdown
 from shardlint.report.summary import Summary
 from shardlint.report.terminal import escaped
 from shardlint.report.text import render_text
@@ -69,13 +70,14 @@ class _Capture:
             incident = incident._replace(id=id_of(incident.title))
         chosen, found = self._chosen(incident)
         incident, baselined = self._decided(incident, found)
-        mapping = stated(incident, chosen.candidate)
+        number = self.parsed.one("number") or ""
+        mapping = stated(incident, chosen.candidate, why=bool(number) or not is_markdown(self.target.file))
         placed = self.target.with_constraint(
             mapping,
             incident.title,
             [rationale(incident)],
             section=self.parsed.one("section") or "",
-            number=self.parsed.one("number") or "",
+            number=number,
         )
         self._show(incident, placed)
         if self.parsed.flag("dry-run"):
@@ -129,7 +131,10 @@ class _Capture:
 
     def _hits(self, one: Tried) -> list[Finding]:
         assert one.constraint is not None
-        return hits(one.constraint, self.session, self.environ)
+        told = {*self.parsed.operands, self.parsed.one("bad"), self.parsed.one("good")}
+        snippets = {os.path.realpath(file) for file in told if file is not None}
+        found = hits(one.constraint, self.session, self.environ)
+        return [hit for hit in found if os.path.realpath(os.path.join(self.session.root, hit.path)) not in snippets]
 
     def _show_candidates(self, holding: Sequence[Tried], at: int) -> None:
         self.out.write(f"{len(holding)} of the proposals report the bad snippet and not the good one:\n")

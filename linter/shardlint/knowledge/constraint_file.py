@@ -149,7 +149,7 @@ def constraint_of(value: Any, lines: Mapping[Where, int], file: str, item: Item 
         lines.get(("id",), 1),
         given.get("severity", ""),
         *_sureness(given),
-        given.get("rationale", ""),
+        given.get("rationale") or (item.text if item is not None else ""),
         given.get("message", ""),
         given.get("help", ""),
         tuple(given.get("paths", ())),

@@ -12,13 +12,17 @@ if TYPE_CHECKING:
 _LONGEST_ID = 60
 
 
-def stated(incident: Incident, candidate: Candidate) -> dict[str, Any]:
-    """The mapping, its keys in the order in which a reader wants them. The title stands in the statement around it."""
+def stated(incident: Incident, candidate: Candidate, *, why: bool = True) -> dict[str, Any]:
+    """The mapping, its keys in the order in which a reader wants them. The title stands in the statement around it.
+
+    `why`: whether the rationale stands in the block, and not in the statement around it.
+    """
     found: dict[str, Any] = {"id": incident.id or id_of(incident.title)}
     for name in ("severity", "evidence", "confidence"):
         if getattr(incident, name) not in ("", None):
             found[name] = getattr(incident, name)
-    found["rationale"] = rationale(incident)
+    if why:
+        found["rationale"] = rationale(incident)
     for name in ("message", "help"):
         if getattr(incident, name):
             found[name] = getattr(incident, name)
@@ -38,6 +42,7 @@ def rationale(incident: Incident) -> str:
 
 def _sentence(text: str) -> str:
     whole = " ".join(text.split())
+    whole = whole[:1].upper() + whole[1:]
     return whole if whole.endswith((".", "!", "?")) else f"{whole}."
 
 
