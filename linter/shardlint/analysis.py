@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from shardlint.configs.document import Document
     from shardlint.configs.launches import Launches
     from shardlint.facts.entry_scripts import EntryScripts, Launched
-    from shardlint.knowledge.rules import CodeConstraint, ConfigConstraint
+    from shardlint.knowledge.rules import AtWork
 
 Subject = TypeVar("Subject")
 
@@ -62,7 +62,7 @@ class Analysis:
     """Looks at files with a set of rules. `edits` asks for the edits of fixes.
 
     `project` is the text of the whole project, `launches` gives the commands in it; `collectives` are the calls that
-    its settings add, `modality` the modalities (kind -> name -> words).
+    its settings add, `modality` the modalities (kind -> name -> words), `world` the sizes that its jobs run with.
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class Analysis:
         collectives: Mapping[str, Mapping[str, object]] | None = None,
         modality: Mapping[str, Mapping[str, str]] | None = None,
         launches: Callable[[], Launches] | None = None,
+        world: tuple[int, ...] = (),
         timed: bool = False,
     ) -> None:
         self.rows = rows
@@ -83,6 +84,7 @@ class Analysis:
         self.timed = timed
         self.collectives = dict(collectives or {})
         self.modality = dict(modality or {})
+        self.world = world
         own = {name.rpartition(".")[2] for name in self.collectives}
         self.asked = frozenset(word for row in rows for word in row["words"]) | own
         self.crashes: list[Crash] = []
@@ -98,7 +100,7 @@ class Analysis:
         self._uses: set[str] | None = None
         self._not_judged: list[NotJudged] = []
         self._rules: dict[str, Rule] = {}
-        self._constraints: dict[str, CodeConstraint | ConfigConstraint] = {}
+        self._constraints: dict[str, AtWork] = {}
 
     def rule(self, row: Row) -> Rule:
         """The rule of a row, imported on first use."""
@@ -107,7 +109,7 @@ class Analysis:
             self._rules[name] = make(row)
         return self._rules[name]
 
-    def constraint(self, row: Row) -> CodeConstraint | ConfigConstraint:
+    def constraint(self, row: Row) -> AtWork:
         """The constraint of a row, compiled on first use."""
         name: str = row["name"]
         if name not in self._constraints:

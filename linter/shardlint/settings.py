@@ -54,6 +54,7 @@ class Settings:
     collectives: dotted name -> entry of a table of effects: `group`, the position or name of its group argument.
     modality: kind (collators, datasets, models, processors, templates) -> name -> modalities, words in one string.
     plan: targets of `shardlint plan`, as tables of the file.
+    world: how many processes the jobs of the project run with.
     """
 
     __slots__ = (
@@ -76,6 +77,7 @@ class Settings:
         "select",
         "severity",
         "suppress",
+        "world",
     )
 
     def __init__(self) -> None:
@@ -98,6 +100,7 @@ class Settings:
         self.collectives: dict[str, dict[str, int | str]] = {}
         self.modality: dict[str, dict[str, str]] = {}
         self.plan: tuple[dict[str, Any], ...] = ()
+        self.world: tuple[int, ...] = ()
 
     def as_plain(self) -> dict[str, Any]:
         """The settings as values that `marshal` takes."""
@@ -390,6 +393,7 @@ def _settings(table: dict[str, Any], path: str) -> Settings:
     )
     settings.collectives = {name: dict(entry) for name, entry in table.get("collectives", {}).items()}
     settings.modality = {kind: dict(entries) for kind, entries in table.get("modality", {}).items()}
+    settings.world = tuple(table.get("world", {}).get("sizes", ()))
     settings.plan = tuple(_without_dates(entry, path) for entry in table.get("plan", ()))
     return settings
 

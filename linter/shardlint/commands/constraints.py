@@ -111,9 +111,9 @@ def _test(project: Project, names: list[str]) -> tuple[str, int]:
 
 
 def _tested_line(results: list[Tested]) -> str:
-    count = sum(result.count for result in results)
+    count = sum(result.tests for result in results)
     failed = sum(len(result.problems) for result in results)
-    untested = sum(not result.count for result in results)
+    untested = sum(not result.tests for result in results)
     end = "all hold" if not failed else f"{_number(failed, 'test')} {'fails' if failed == 1 else 'fail'}"
     without = f"; {_number(untested, 'constraint')} without a test" if untested else ""
     return f"{_number(len(results), 'constraint')}, {_number(count, 'test')}: {end}{without}"

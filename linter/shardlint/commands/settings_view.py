@@ -64,6 +64,8 @@ def _tables(session: Session) -> list[str]:
         lines += _entry("generated", {"paths": patterns, "sources": sources, "command": command})
     for rule, path, _, pointer, reason in settings.suppress:
         lines += _entry("suppress", {"rule": rule, "path": path, "pointer": pointer, "reason": reason})
+    if settings.world:
+        lines += ["", "[world]", _pair("sizes", settings.world)]
     for target in settings.plan:
         lines += ["", "[[plan]]", *(_pair(key, value) for key, value in target.items())]
     return lines

@@ -31,7 +31,7 @@ def config_check(constraint: Constraint) -> ConfigCheck:
     """The check of a constraint on config files. Raises CheckProblem; `where` begins below the kind."""
     from shardlint.knowledge.config_check import ConfigCheck
 
-    return ConfigCheck(constraint.check)
+    return ConfigCheck(constraint.check, message=constraint.message, help=constraint.help, title=constraint.title)
 
 
 def code_check(constraint: Constraint) -> CodeCheck:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shardlint.finding import EvidenceKind
+
 CHECKS = ("config", "pattern", "forbidden", "generated", "state_keys", "enforced_by")
 """The kinds of check, by the key that holds each."""
 
@@ -14,7 +16,7 @@ FAMILY = "constraint"
 """The family of the findings of all constraints."""
 
 DEFAULT_SEVERITY = "warning"
-DEFAULT_EVIDENCE = "inference"
+DEFAULT_EVIDENCE: EvidenceKind = "inference"
 
 
 class Constraint(NamedTuple):
@@ -32,7 +34,7 @@ class Constraint(NamedTuple):
     file: str
     line: int
     severity: str
-    evidence: tuple[str, tuple[str, ...]]
+    evidence: tuple[EvidenceKind, tuple[str, ...]]
     confidence: float
     rationale: str
     message: str

@@ -17,6 +17,7 @@ from shardlint.voice import CEILINGS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from shardlint.finding import EvidenceKind
     from shardlint.knowledge.block import Where
     from shardlint.knowledge.markdown import Item
 
@@ -181,7 +182,7 @@ def _kind(given: Mapping[str, Any]) -> str:
     return kinds[0]
 
 
-def _sureness(given: Mapping[str, Any]) -> tuple[tuple[str, tuple[str, ...]], float]:
+def _sureness(given: Mapping[str, Any]) -> tuple[tuple[EvidenceKind, tuple[str, ...]], float]:
     """The evidence with its references, and the confidence, which is no higher than the evidence allows."""
     stated = given.get("evidence", DEFAULT_EVIDENCE)
     kind, references = (stated, ()) if isinstance(stated, str) else (stated["kind"], stated.get("references", ()))

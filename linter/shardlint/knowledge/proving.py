@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 
 class Tested(NamedTuple):
-    """What the tests of one constraint came to. `count`: how many there are; `problems`: those that do not hold."""
+    """What the tests of one constraint came to. `tests`: how many there are; `problems`: those that do not hold."""
 
     constraint: Constraint
-    count: int
+    tests: int
     problems: tuple[Problem, ...]
 
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from shardlint.knowledge.constraint import Constraint
     from shardlint.loading import Row
+    from shardlint.query import Needs
     from shardlint.settings import Regexes, Settings
 
     Enforced = tuple[tuple[Regexes, Regexes], str, str, str, str, str, int]
@@ -59,7 +60,8 @@ def _own_row(constraint: Constraint) -> Row:
     fix = None
     if constraint.kind == "config":
         config = config_check(constraint)
-        documents, needs = tuple(sorted(config.kinds)), config.needs()
+        documents = tuple(sorted(config.kinds))
+        needs: Needs = ("any", *(("word", word) for word in config.words)) if config.words else ("all",)
     else:
         code = code_check(constraint)
         fix, needs = code.fix, code.needs()
@@ -95,8 +97,8 @@ def where_of(constraint: Constraint) -> tuple[Regexes, Regexes]:
     """
     paths = constraint.paths
     if constraint.kind == "config":
-        files: list[str] = constraint.check.get("files", [])
-        paths = (*paths, *files)
+        files: list[str] | str = constraint.check.get("files", [])
+        paths = (*paths, *([files] if isinstance(files, str) else files))
     return _regexes("paths", paths), _regexes("exclude", constraint.exclude)
 
 

@@ -34,7 +34,7 @@ class AtWork:
         raise NotImplementedError
 
 
-def made(row: Row) -> CodeConstraint | ConfigConstraint:
+def made(row: Row) -> AtWork:
     """The constraint of a row."""
     constraint = Constraint(*row["constraint"])
     fix = None if row["fix"] is None else Fix(*row["fix"])
@@ -88,15 +88,15 @@ class ConfigConstraint(AtWork):
 
     def judge(self, subject: Document, analysis: Analysis) -> Iterator[Finding | NotJudged]:
         lines = subject.text.split("\n")
-        for found in self.check.judge(subject, environment=analysis.environment):
+        for found in self.check.judge(subject, world=analysis.world, environment=analysis.environment):
             if isinstance(found, NotJudged):
                 yield found
                 continue
             yield self.voice.finding(
                 subject.path,
                 found.span,
-                found.message or self.constraint.title,
-                help=found.help or self.constraint.help,
+                found.message,
+                help=found.help,
                 related=(place_of(self.constraint),),
                 scope=found.key,
                 line=lines[found.span.line - 1] if found.span.line <= len(lines) else "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from textwrap import dedent
+from typing import Any
 
 import pytest
 
@@ -108,7 +109,7 @@ def test_a_list_in_the_middle_does_not_count_into_the_next_one() -> None:
     assert starts == [None, 4, 3]
 
 
-def _tokens(text: str) -> list[object]:
+def _tokens(text: str) -> list[Any]:
     from markdown_it import MarkdownIt
 
     return list(MarkdownIt("commonmark").parse(text))

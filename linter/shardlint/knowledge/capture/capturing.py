@@ -45,13 +45,14 @@ def with_snippets(incident: Incident) -> Incident:
         if isinstance(incident.bad, str) != isinstance(incident.good, str):
             raise CaptureRefused("one of the two snippets is code and the other a config: give both as the same")
         return incident
-    both: dict[str, str] = {}
-    for side, snippet in (("bad", incident.bad), ("good", incident.good)):
-        try:
-            both[side] = completed(snippet)
-        except SyntaxError as error:
-            raise CaptureRefused(f"the {side} snippet is not Python: line {error.lineno}: {error.msg}") from None
-    return incident._replace(**both)
+    return incident._replace(bad=_completed("bad", incident.bad), good=_completed("good", incident.good))
+
+
+def _completed(side: str, snippet: str) -> str:
+    try:
+        return completed(snippet)
+    except SyntaxError as error:
+        raise CaptureRefused(f"the {side} snippet is not Python: line {error.lineno}: {error.msg}") from None
 
 
 def proposals(incident: Incident, files: Sequence[str]) -> list[Candidate]:
@@ -69,9 +70,9 @@ def tried(incident: Incident, candidate: Candidate, session: Session) -> Tried:
         constraint = constraint_of({"title": incident.title, **stated(incident, candidate)}, {}, "the new constraint")
     except CheckProblem as problem:
         return Tried(candidate, None, str(problem))
-    row, problem = _row(constraint, session)
+    row, refusal = _row(constraint, session)
     if row is None:
-        return Tried(candidate, None, problem)
+        return Tried(candidate, None, refusal)
     result = tested(constraint, {constraint.id: row}, session.settings)
     said = "; ".join(str(one).partition(": ")[2] for one in result.problems)
     return Tried(candidate, constraint, said)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shardlint.errors import CaptureRefused
 from shardlint.knowledge.capture.incident import NEEDED, Incident
@@ -45,9 +45,8 @@ class Dialogue:
                     raise CaptureRefused(f"`{kind}` is no kind of evidence: it is one of {', '.join(CEILINGS)}")
                 incident = incident._replace(evidence=answer)
                 continue
-            answer = self.ask(f"{name} - {question}")
-            if answer:
-                incident = incident._replace(**{name: answer})
+            told: dict[str, Any] = {name: self.ask(f"{name} - {question}")}
+            incident = incident._replace(**told)
         return incident
 
     def choose(self, holding: Sequence[Tried], counts: Sequence[int]) -> int:
