@@ -73,8 +73,9 @@ def _plain(node: Node, where: Where, lines: dict[Where, int], depth: int) -> Any
                 raise Unreadable(entry.span.line, "`<<` is not read here: write the keys out")
             key = _scalar(entry.key)
             step = key if isinstance(key, (str, int)) else str(key)
-            lines[(*where, step)] = entry.key.span.line
-            found[key] = _plain(entry.value, (*where, step), lines, depth + 1)
+            inside = (*where, step)
+            lines[inside] = entry.key.span.line
+            found[key] = _plain(entry.value, inside, lines, depth + 1)
         return found
     if node.kind == "sequence":
         return [_plain(item, (*where, number), lines, depth + 1) for number, item in enumerate(node.items)]

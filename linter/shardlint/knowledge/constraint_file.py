@@ -15,7 +15,8 @@ from shardlint.knowledge.problem import CheckProblem
 from shardlint.voice import CEILINGS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+    from typing import TypeGuard
 
     from shardlint.finding import EvidenceKind
     from shardlint.knowledge.block import Where
@@ -131,9 +132,9 @@ def constraint_of(value: Any, lines: Mapping[Where, int], file: str, item: Item 
 
     Raises CheckProblem.
     """
-    if not isinstance(value, dict):
+    if not _is_mapping(value):
         raise CheckProblem((), "a constraint is a mapping that begins with `id: some-name`")
-    given: dict[str, Any] = value
+    given = value
     kind = _kind(given)
     problem = schema_problem({**schema(), **schema()["$defs"]["constraint"]}, given)
     if problem is not None:
@@ -184,8 +185,9 @@ def _kind(given: Mapping[str, Any]) -> str:
 
 def _sureness(given: Mapping[str, Any]) -> tuple[tuple[EvidenceKind, tuple[str, ...]], float]:
     """The evidence with its references, and the confidence, which is no higher than the evidence allows."""
-    stated = given.get("evidence", DEFAULT_EVIDENCE)
-    kind, references = (stated, ()) if isinstance(stated, str) else (stated["kind"], stated.get("references", ()))
+    stated: Any = given.get("evidence", DEFAULT_EVIDENCE)
+    kind: EvidenceKind = stated if isinstance(stated, str) else stated["kind"]
+    references: Sequence[str] = () if isinstance(stated, str) else stated.get("references", ())
     ceiling = CEILINGS[kind]
     confidence = given.get("confidence", ceiling)
     if kind == "research" and not references:
@@ -196,3 +198,7 @@ def _sureness(given: Mapping[str, Any]) -> tuple[tuple[EvidenceKind, tuple[str, 
             f"`confidence` is {confidence}, and evidence of the kind `{kind}` justifies {ceiling:.2f} at most",
         )
     return (kind, tuple(references)), float(confidence)
+
+
+def _is_mapping(value: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(value, dict)

@@ -98,7 +98,8 @@ class _Reader:
 
     def _item(self, at: int) -> None:
         token = self.tokens[at]
-        first, end = token.map
+        first: int = token.map[0]
+        end: int = token.map[1]
         # Blank lines between two items belong to neither.
         while end > first + 1 and not self.lines[end - 1].strip():
             end -= 1

@@ -146,7 +146,7 @@ def test_yaml_files_get_one_more_item(text: str) -> None:
             add_to_yaml(text, BLOCK)
         return
     placed = add_to_yaml(text, BLOCK)
-    before = yaml.safe_load(text)["constraints"] if text else []
+    before: list[Any] = yaml.safe_load(text)["constraints"] if text else []
 
     if text:
         added(text, placed)

@@ -6,7 +6,7 @@ The order is that of preference: what says exactly what the fix put right comes 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from shardlint.knowledge.capture.candidate import Candidate
 from shardlint.knowledge.capture.difference import Change, Compound, changes, head_of, same, smallest
@@ -160,7 +160,8 @@ class _Candidates:
             old, new = _parents(self.bad, statement), _parents(self.good, moved)
             lost = [one for one in old if not any(same(head_of(one), head_of(other)) for other in new)]
             gained = [one for one in new if not any(same(head_of(one), head_of(other)) for other in old)]
-            for call in _calls(statement) or [None]:
+            calls: list[ast.Call | None] = [*_calls(statement)]
+            for call in calls or [None]:
                 text = self.general.pattern(statement) if call is None else self._loosely(call)
                 if isinstance(statement, (ast.Import, ast.ImportFrom)):
                     yield from self._guarded_import(statement, gained)
@@ -295,9 +296,9 @@ def _siblings(tree: ast.Module, statement: ast.stmt) -> list[ast.stmt]:
     """The statements of the block that a statement stands in."""
     for node in ast.walk(tree):
         for name in ("body", "orelse", "finalbody"):
-            block: list[ast.stmt] = getattr(node, name, [])
+            block: Any = getattr(node, name, [])
             if isinstance(block, list) and any(one is statement for one in block):
-                return block
+                return list(block)
     return []
 
 

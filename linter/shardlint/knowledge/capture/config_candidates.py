@@ -124,9 +124,8 @@ def _near(key: str, values: Mapping[str, Any]) -> list[str]:
 
 def _literal(value: Any) -> str:
     """A value as an expression writes it."""
-    if isinstance(value, list):
-        parts: list[Any] = value
-        return f"[{', '.join(map(_literal, parts))}]"
+    if _is_list(value):
+        return f"[{', '.join(map(_literal, value))}]"
     return repr(value)
 
 
@@ -141,3 +140,7 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 def _is_mapping(value: Any) -> TypeGuard[Mapping[Any, Any]]:
     return isinstance(value, dict)
+
+
+def _is_list(value: Any) -> TypeGuard[list[Any]]:
+    return isinstance(value, list)

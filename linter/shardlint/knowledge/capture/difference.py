@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from difflib import SequenceMatcher
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 Compound = (
     ast.If | ast.For | ast.AsyncFor | ast.While | ast.With | ast.AsyncWith | ast.Try | ast.FunctionDef
@@ -66,8 +66,9 @@ def _alike(bad: ast.stmt, good: ast.stmt) -> bool:
 
 def head_of(statement: ast.stmt) -> ast.AST:
     """A compound statement without the statements in it."""
-    fields = {name: [] if name in _BODIES else value for name, value in ast.iter_fields(statement)}
-    return type(statement)(**fields)
+    made: Any = type(statement)
+    head: ast.AST = made(**{name: [] if name in _BODIES else value for name, value in ast.iter_fields(statement)})
+    return head
 
 
 def _inside(bad: ast.stmt, good: ast.stmt, parents: tuple[ast.stmt, ...]) -> list[Change]:
@@ -98,8 +99,8 @@ def _parts(bad: ast.AST, good: ast.AST) -> list[tuple[ast.AST, ast.AST]] | None:
     """The parts in which two nodes of a kind differ; None where something else than a part does."""
     found: list[tuple[ast.AST, ast.AST]] = []
     for (_, before), (_, after) in zip(ast.iter_fields(bad), ast.iter_fields(good), strict=True):
-        left = before if isinstance(before, list) else [before]
-        right = after if isinstance(after, list) else [after]
+        left: list[Any] = before if isinstance(before, list) else [before]
+        right: list[Any] = after if isinstance(after, list) else [after]
         if len(left) != len(right):
             return None
         for one, other in zip(left, right, strict=True):

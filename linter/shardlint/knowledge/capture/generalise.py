@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -32,7 +32,7 @@ class Generaliser:
     def pattern(self, node: ast.AST, keep: Collection[ast.AST] = ()) -> str:
         """The pattern of a node. Literals in `keep` stay as they are written; so does a name that is all of `keep`."""
         marked: set[ast.AST] = set()
-        copy = _copied(node, keep, marked)
+        copy: Any = _copied(node, keep, marked)
         return ast.unparse(ast.fix_missing_locations(_Writer(self, marked).visit(copy)))
 
     def whole(self, node: ast.AST) -> ast.AST:
@@ -104,7 +104,7 @@ class _Writer(ast.NodeTransformer):
         self.keep = keep
         self.name_is_all = all(isinstance(node, (ast.Name, ast.expr_context)) for node in keep)
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> Any:
         if node in self.keep and (isinstance(node, ast.Constant) or self.name_is_all):
             return node
         return super().visit(node)
@@ -116,7 +116,7 @@ class _Writer(ast.NodeTransformer):
         node.keywords = [self.visit(keyword) for keyword in node.keywords]
         return node
 
-    def _called(self, func: ast.expr) -> ast.expr:
+    def _called(self, func: ast.expr) -> Any:
         if self.general.fixed(func):
             return self.general.whole(func)
         if isinstance(func, ast.Name) and not self.general.is_variable(func.id):
@@ -167,7 +167,7 @@ def _imported(tree: ast.Module) -> Iterable[tuple[str, str]]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             yield from ((alias.asname or alias.name, f"{node.module}.{alias.name}") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield from ((alias.asname or alias.name,) * 2 for alias in node.names)
+            yield from ((alias.asname or alias.name, alias.asname or alias.name) for alias in node.names)
 
 
 def _bound(tree: ast.Module) -> Iterable[str]:
