@@ -186,8 +186,8 @@ def _kind(given: Mapping[str, Any]) -> str:
 def _sureness(given: Mapping[str, Any]) -> tuple[tuple[EvidenceKind, tuple[str, ...]], float]:
     """The evidence with its references, and the confidence, which is no higher than the evidence allows."""
     stated: Any = given.get("evidence", DEFAULT_EVIDENCE)
-    kind: EvidenceKind = stated if isinstance(stated, str) else stated["kind"]
-    references: Sequence[str] = () if isinstance(stated, str) else stated.get("references", ())
+    kind: EvidenceKind = stated["kind"] if _is_mapping(stated) else stated
+    references: Sequence[str] = stated.get("references", ()) if _is_mapping(stated) else ()
     ceiling = CEILINGS[kind]
     confidence = given.get("confidence", ceiling)
     if kind == "research" and not references:

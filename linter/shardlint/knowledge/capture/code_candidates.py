@@ -40,7 +40,7 @@ class _Candidates:
     def __init__(self, bad: ast.Module, good: ast.Module) -> None:
         self.bad = bad
         self.good = good
-        self.general = Generaliser(bad)
+        self.general = Generaliser(bad, good)
 
     def rewritten(self, change: Change) -> Iterator[Candidate]:
         """A statement that reads otherwise after the fix."""
@@ -123,11 +123,15 @@ class _Candidates:
             for missing in _calls(statement):
                 wanted = self._loosely(missing)
                 for site in _sites(change.after, missing):
-                    yield Candidate(
-                        "pattern",
-                        {"match": self._loosely(site), "not_after": wanted},
-                        f"the fix calls `{ast.unparse(missing.func)}` before it",
-                    )
+                    check = {"match": self._loosely(site), "not_after": wanted}
+                    why = f"the fix calls `{ast.unparse(missing.func)}` before it"
+                    for user in _with_receiver(change.after, missing):
+                        if user is not site:
+                            later = self._loosely(user)
+                            yield Candidate(
+                                "pattern", {"match": check["match"], "before": later, "not_after": wanted}, why
+                            )
+                    yield Candidate("pattern", check, why)
                 for site in _sites(tuple(reversed(change.before)), missing):
                     yield Candidate(
                         "pattern",
@@ -153,6 +157,8 @@ class _Candidates:
 
     def relocated(self, change: Change) -> Iterator[Candidate]:
         """A statement that is still there after the fix, but in another order or in other hands."""
+        if _same_bodies(change):
+            return  # what they begin with reads otherwise: nothing has moved
         for statement in _simple(change.removed):
             moved = _statement_in(self.good, statement)
             if moved is None:
@@ -265,6 +271,25 @@ def _sites(statements: Sequence[ast.stmt], missing: ast.Call) -> Iterator[ast.Ca
         if objects & {ast.unparse(n) for n in ast.walk(call) if isinstance(n, (ast.Name, ast.Attribute))}
     ]
     yield from dict.fromkeys([*related[:2], *near[:1]])
+
+
+def _with_receiver(statements: Sequence[ast.stmt], missing: ast.Call) -> list[ast.Call]:
+    """Calls of other methods on the object that an added call is made on: without such an object nothing is missing."""
+    if not isinstance(missing.func, ast.Attribute) or isinstance(missing.func.value, ast.Call):
+        return []
+    receiver = missing.func.value
+    calls = [call for statement in statements for call in _calls(statement)]
+    return [one for one in calls if isinstance(one.func, ast.Attribute) and same(one.func.value, receiver)][:1]
+
+
+def _same_bodies(change: Change) -> bool:
+    """Whether one compound statement became another of its kind with the same statements in it."""
+    if len(change.removed) != 1 or len(change.added) != 1:
+        return False
+    bad, good = change.removed[0], change.added[0]
+    if not isinstance(bad, Compound) or type(bad) is not type(good):
+        return False
+    return [ast.dump(one) for one in bad.body] == [ast.dump(one) for one in getattr(good, "body", ())]
 
 
 def _modules(statement: ast.Import | ast.ImportFrom) -> list[str]:

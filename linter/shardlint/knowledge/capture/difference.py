@@ -99,8 +99,7 @@ def _parts(bad: ast.AST, good: ast.AST) -> list[tuple[ast.AST, ast.AST]] | None:
     """The parts in which two nodes of a kind differ; None where something else than a part does."""
     found: list[tuple[ast.AST, ast.AST]] = []
     for (_, before), (_, after) in zip(ast.iter_fields(bad), ast.iter_fields(good), strict=True):
-        left: list[Any] = before if isinstance(before, list) else [before]
-        right: list[Any] = after if isinstance(after, list) else [after]
+        left, right = _listed(before), _listed(after)
         if len(left) != len(right):
             return None
         for one, other in zip(left, right, strict=True):
@@ -110,3 +109,7 @@ def _parts(bad: ast.AST, good: ast.AST) -> list[tuple[ast.AST, ast.AST]] | None:
             elif one != other:
                 return None
     return found
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else [value]

@@ -25,7 +25,10 @@ class _Dumper(yaml.SafeDumper):
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = "|" if "\n" in text else None
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+    node: yaml.ScalarNode = dumper.represent_scalar(  # pyright: ignore[reportUnknownMemberType] - its stubs are untyped
+        "tag:yaml.org,2002:str", text, style=style
+    )
+    return node
 
 
 _Dumper.add_representer(str, _text)
@@ -33,7 +36,7 @@ _Dumper.add_representer(str, _text)
 
 def block_text(stated: Mapping[str, Any]) -> str:
     """The YAML of a constraint, keys in their order, with a line end at its end."""
-    text: str = yaml.dump(
+    text: str = yaml.dump(  # pyright: ignore[reportUnknownMemberType] - as above
         dict(stated), Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=WIDTH, default_flow_style=False
     )
     return text

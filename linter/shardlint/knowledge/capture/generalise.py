@@ -21,12 +21,13 @@ def rest() -> ast.Constant:
 
 
 class Generaliser:
-    """Writes patterns for the code of one snippet. The same expression gets the same metavariable in all of them."""
+    """Writes patterns for the code of snippets. The same expression gets the same metavariable in all of them."""
 
-    def __init__(self, tree: ast.Module) -> None:
-        self._imported = dict(_imported(tree))
-        self._bound = frozenset(_bound(tree))
-        self._defined = frozenset(node.name for node in ast.walk(tree) if isinstance(node, _DEFINITIONS))
+    def __init__(self, *trees: ast.Module) -> None:
+        nodes = [node for tree in trees for node in ast.walk(tree)]
+        self._imported = dict(_imported(nodes))
+        self._bound = frozenset(_bound(nodes))
+        self._defined = frozenset(node.name for node in nodes if isinstance(node, _DEFINITIONS))
         self._variables: dict[str, str] = {}
 
     def pattern(self, node: ast.AST, keep: Collection[ast.AST] = ()) -> str:
@@ -86,7 +87,7 @@ def _copied(node: ast.AST, keep: Collection[ast.AST], marked: set[ast.AST]) -> a
     fields: dict[str, object] = {}
     for name, value in ast.iter_fields(node):
         if isinstance(value, list):
-            parts: list[object] = value
+            parts: Any = value
             fields[name] = [_copied(one, keep, marked) if isinstance(one, ast.AST) else one for one in parts]
         else:
             fields[name] = _copied(value, keep, marked) if isinstance(value, ast.AST) else value
@@ -157,9 +158,9 @@ class _Writer(ast.NodeTransformer):
         return node
 
 
-def _imported(tree: ast.Module) -> Iterable[tuple[str, str]]:
+def _imported(nodes: Iterable[ast.AST]) -> Iterable[tuple[str, str]]:
     """Each name that an import binds, and the dotted name that it stands for."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for alias in node.names:
                 first = alias.name.partition(".")[0]
@@ -170,8 +171,8 @@ def _imported(tree: ast.Module) -> Iterable[tuple[str, str]]:
             yield from ((alias.asname or alias.name, alias.asname or alias.name) for alias in node.names)
 
 
-def _bound(tree: ast.Module) -> Iterable[str]:
-    for node in ast.walk(tree):
+def _bound(nodes: Iterable[ast.AST]) -> Iterable[str]:
+    for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
         elif isinstance(node, ast.arg):
