@@ -85,6 +85,32 @@ class Imports:
             names.update(new for old, new in _AS.findall(clause) if old == dotted)
         return any(self._through(name, wanted) for name in names) or b"import_module" in self.data
 
+    def near(self, path: str, package: str, members: tuple[str, ...]) -> bool:
+        """Whether a relative import of the file at `path` takes one of `members`, or what leads there, from `package`.
+
+        Without members anything of the package counts.
+        """
+        if self.unclear:
+            return True
+        parts = package.split(".")
+        folder = path.split("/")[:-1]
+        for module, clause in self.taken:
+            inner = module.lstrip(b".")
+            level = len(module) - len(inner)
+            if not level:
+                continue
+            base = folder[: max(len(folder) - level + 1, 0)] + (
+                inner.decode("utf-8", "replace").split(".") if inner else []
+            )
+            words = {word.decode("utf-8", "replace") for word in _WORD.findall(clause)}
+            for known in range(len(parts) + 1):
+                if base[len(base) - known :] != parts[:known] or (known == 0 and base):
+                    continue
+                wanted = parts[known : known + 1] or members
+                if b"*" in clause or not wanted or not words.isdisjoint(wanted):
+                    return True
+        return False
+
     def patch(self, packages: Iterable[str]) -> bool:
         """Whether an attribute of something imported from one of the packages is given a value."""
         if self.unclear:

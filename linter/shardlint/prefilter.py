@@ -41,10 +41,11 @@ def spells(data: bytes, word: bytes) -> bool:
 class Words:
     """The bytes of one file with the answers already given for it."""
 
-    __slots__ = ("_environment", "_found", "_imports", "_rank", "data")
+    __slots__ = ("_environment", "_found", "_imports", "_rank", "data", "path")
 
-    def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None) -> None:
+    def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None, path: str = "") -> None:
         self.data = plain_lines(data)
+        self.path = path
         self._environment = environment
         self._found: dict[str, bool] = {}
         self._rank: bool | None = None
@@ -71,11 +72,26 @@ class Words:
 
     def reaches(self, package: str, members: tuple[str, ...]) -> bool:
         """Whether the file can take one of `members` from `package`."""
+        return self._read_imports().reach(package, members)
+
+    def owns(self, package: str, members: tuple[str, ...]) -> bool:
+        """Whether the file is the one that `package` is, or takes one of `members` from it by a relative import.
+
+        Then it need not spell the whole name of the member.
+        """
+        if not self.path:
+            return True
+        stem = "." + self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        parts = package.split(".")
+        inside = any(stem.endswith("." + ".".join(parts[:count])) for count in range(1, len(parts) + 1))
+        return inside or self._read_imports().near(self.path, package, members)
+
+    def _read_imports(self) -> Imports:
         if self._imports is None:
             from shardlint.access import Imports
 
             self._imports = Imports(self.data)
-        return self._imports.reach(package, members)
+        return self._imports
 
     def patches(self, packages: tuple[str, ...]) -> bool:
         """Whether the file can assign to an attribute of one of the packages that are installed."""
@@ -84,14 +100,11 @@ class Words:
         present = [package for package in packages if self.has(package)]
         if not present:
             return False
-        if self._imports is None:
-            from shardlint.access import Imports
-
-            self._imports = Imports(self.data)
-        if not self._imports.patch(present):
+        imports = self._read_imports()
+        if not imports.patch(present):
             return False
         known = self._environment().packages
-        return self._imports.patch([package for package in present if known.installed(package)])
+        return imports.patch([package for package in present if known.installed(package)])
 
     def matches(self, pattern: str) -> bool:
         """Whether a regular expression matches somewhere."""
@@ -138,4 +151,6 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
         return words.patches(needs[1])
     if kind == "regex":
         return words.matches(needs[1])
+    if kind == "own":
+        return words.owns(needs[1], needs[2])
     return words.rank()

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 Needs = tuple[object, ...]
 """A condition on a file: ("word", identifier), ("text", t), ("rank",), ("pinned", package, bound), ("reach", package,
-members) for a member taken from the package under some name, ("patch", packages) for an attribute of one of them that
+members) for a member taken from the package under some name, ("own", package, members) for one of the project's own
+package, which a file near to it need not spell in full, ("patch", packages) for an attribute of one of them that
 is given a value, ("regex", pattern), or ("all" | "any", needs, ...)."""
 
 RANK = "rank"
@@ -68,7 +69,7 @@ class Call(Query):
         self.words = frozenset(name.rpartition(".")[2] for name in names)
 
     def needs(self) -> Needs:
-        return _dotted(self.names)
+        return dotted_needs(self.names)
 
 
 class Method(Query):
@@ -87,9 +88,9 @@ class Method(Query):
     def needs(self) -> Needs:
         method = ("any", *(("word", word) for word in sorted(self.methods)))
         if self.named:
-            owner: Needs = ("any", _dotted(self.owners), *(("word", word) for word in sorted(self.named)))
+            owner: Needs = ("any", dotted_needs(self.owners), *(("word", word) for word in sorted(self.named)))
         else:
-            owner = _dotted(self.owners)
+            owner = dotted_needs(self.owners)
         return ("all", method, owner)
 
 
@@ -337,7 +338,7 @@ def _is_needs(part: object) -> TypeGuard[Needs]:
 Tree = dict[str, "Tree"]
 
 
-def _dotted(names: Iterable[str]) -> Needs:
+def dotted_needs(names: Iterable[str]) -> Needs:
     """A dotted name can only be resolved in a file that spells each of its parts and takes the last from its package.
 
     Packages share their first parts, so the needs are a tree: a file without `torch` is let go by one look.

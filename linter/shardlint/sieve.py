@@ -74,7 +74,7 @@ class Sieve:
         content = content_hash(data)
         text = _narrow(data) if kind == "yaml" and data.startswith(_WIDE) else data
         marked = b"shardlint:" in text
-        words = Words(text, self._environment)
+        words = Words(text, self._environment, path)
         if kind == "python":
             if generated_header(data) is not None:
                 return Record(stamp, content, suppressions=_suppressions(data) if marked else (), generated=True)

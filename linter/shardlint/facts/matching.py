@@ -86,7 +86,7 @@ def _find(module: Module, query: Query) -> Iterator[Hit]:
 
 
 def _calls(module: Module, query: Call) -> Iterator[Hit]:
-    aliases = _alias_words(module, query.words)
+    aliases = alias_words(module, query.words)
     for word in (*query.words, *aliases, UNNAMED):
         for call in module.calls.get(word, ()):
             found = resolve(module, call.func)
@@ -100,7 +100,7 @@ def _calls(module: Module, query: Call) -> Iterator[Hit]:
                     yield Hit(call, f"*.{word}", INFERRED)
 
 
-def _alias_words(module: Module, words: frozenset[str]) -> set[str]:
+def alias_words(module: Module, words: frozenset[str]) -> set[str]:
     """Other names that one of `words` is bound to in this file: `import x as y`, `f = x.y`, `partial(x.y)`."""
     known = _aliases(module)
     found: set[str] = set()

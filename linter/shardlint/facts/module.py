@@ -205,6 +205,15 @@ class Module:
         names += [at.name for at in self.ancestors(node) if isinstance(at, (*FUNCTIONS, ast.ClassDef))]
         return ".".join(reversed(names))
 
+    def imported_from(self, node: ast.ImportFrom) -> str:
+        """The absolute dotted name of the package that `from ... import` takes names of; empty where there is none."""
+        if not node.level:
+            return node.module or ""
+        parts = [part for part in self.dotted.split(".") if part]
+        drop = node.level - 1 if self.is_package else node.level
+        kept = parts[: len(parts) - drop] if drop <= len(parts) else []
+        return ".".join([*kept, node.module] if node.module else kept)
+
     def span(self, node: ast.AST) -> Span:
         """The exact range of a node, columns in characters."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
@@ -402,7 +411,7 @@ class _Walk:
 
     def _import_from(self, node: ast.AST, scope: Scope) -> Scope:
         assert isinstance(node, ast.ImportFrom)
-        base = self._absolute(node)
+        base = self.module.imported_from(node)
         for alias in node.names:
             if alias.name == "*":
                 scope.stars.append(base)
@@ -410,14 +419,6 @@ class _Walk:
                 path = f"{base}.{alias.name}" if base else alias.name
                 scope.bind(Binding("import", alias.asname or alias.name, node, target=path))
         return scope
-
-    def _absolute(self, node: ast.ImportFrom) -> str:
-        if not node.level:
-            return node.module or ""
-        parts = [part for part in self.module.dotted.split(".") if part]
-        drop = node.level - 1 if self.module.is_package else node.level
-        kept = parts[: len(parts) - drop] if drop <= len(parts) else []
-        return ".".join([*kept, node.module] if node.module else kept)
 
     def _assign(self, node: ast.AST, scope: Scope) -> Scope:
         assert isinstance(node, ast.Assign)

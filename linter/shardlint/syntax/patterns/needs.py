@@ -1,0 +1,160 @@
+"""What a file must hold for a snippet to match in it: what the prefilter is made of."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+
+from shardlint.query import Needs, dotted_needs
+from shardlint.syntax.patterns.scan import MANY, ONE, REST
+from shardlint.syntax.patterns.snippet import Snippet, many, one, variable
+
+_PLAIN = re.compile(r"[\w.:/-]{2,}", re.ASCII)
+"""Texts that nobody writes with escapes. They are looked for as they stand."""
+
+_RARE: dict[type[ast.AST], str] = {
+    ast.Raise: "raise",
+    ast.Assert: "assert",
+    ast.Global: "global",
+    ast.Nonlocal: "nonlocal",
+    ast.Delete: "del",
+    ast.Try: "except",
+    ast.Lambda: "lambda",
+    ast.Await: "await",
+    ast.Yield: "yield",
+    ast.YieldFrom: "yield",
+    ast.While: "while",
+    ast.Match: "match",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Is: "is",
+    ast.IsNot: "is",
+    ast.MatMult: "@",
+    ast.Pow: "**",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
+    ast.FloorDiv: "//",
+    ast.ListComp: "for",
+    ast.SetComp: "for",
+    ast.DictComp: "for",
+    ast.GeneratorExp: "for",
+    ast.AsyncFor: "async",
+    ast.AsyncWith: "async",
+    ast.AsyncFunctionDef: "async",
+}
+"""What is written only where such a node is, and is not everywhere."""
+
+
+def needs(snippet: Snippet) -> Needs:
+    """A condition that every file meets in which the snippet matches."""
+    return conjunction(_needs(snippet.body, snippet))
+
+
+def conjunction(parts: Iterable[Needs]) -> Needs:
+    """All of several needs, the longest words first: they are the rarest."""
+    unique = list(dict.fromkeys(part for part in parts if part != ("all",)))
+    unique.sort(key=lambda part: -len(str(part[1])) if part[0] in ("word", "text") else 0)
+    return unique[0] if len(unique) == 1 else ("all", *unique)
+
+
+def disjunction(parts: Iterable[Needs]) -> Needs:
+    """One of several needs."""
+    unique = list(dict.fromkeys(parts))
+    return unique[0] if len(unique) == 1 else ("any", *unique)
+
+
+def name_needs(name: str) -> Needs:
+    """What a file holds that means a bare or dotted name somewhere."""
+    package, _, last = name.rpartition(".")
+    if not package:
+        return ("word", last)
+    return ("all", ("word", last), ("any", dotted_needs([name]), ("own", package, (last,))))
+
+
+def member_needs(package: str) -> Needs:
+    """What a file holds that means some member of a package somewhere."""
+    return ("any", name_needs(package), ("own", package, ()))
+
+
+def import_needs(path: str) -> Needs:
+    """What a file holds that imports a module, or a member of one."""
+    package, _, last = path.rpartition(".")
+    if not package:
+        return ("word", last)
+    words = [("word", part) for part in package.split(".")]
+    return ("all", ("word", last), ("any", conjunction(words), ("own", package, (last,))))
+
+
+def package_needs(package: str) -> Needs:
+    """What a file holds that imports a package or something of it."""
+    return ("any", import_needs(package), ("own", package, ()))
+
+
+def texts(snippet: Snippet) -> list[str]:
+    """The texts that a file must hold as they are written in the snippet."""
+    found = [node.value for statement in snippet.body for node in ast.walk(statement) if isinstance(node, ast.Constant)]
+    return [value for value in found if isinstance(value, str) and value != "..." and _PLAIN.fullmatch(value)]
+
+
+def says_something(snippet: Snippet) -> bool:
+    """Whether a snippet leaves out any code: it has a name, a value, a rare kind of node, or one thing twice."""
+    seen: list[str] = []
+    for statement in snippet.body:
+        for node in ast.walk(statement):
+            if node.__class__ in _RARE or (isinstance(node, ast.Constant) and node.value not in (..., "...")):
+                return True
+            name = one(node) or variable(getattr(node, "name", None) if isinstance(node, ast.stmt) else None)
+            if name and name != "_":
+                seen.append(name)
+    return next(_needs(snippet.body, snippet), None) is not None or len(seen) > len(set(seen))
+
+
+def _needs(body: Iterable[ast.AST], snippet: Snippet) -> Iterator[Needs]:
+    rare: list[Needs] = []
+    pending: list[ast.AST] = list(body)
+    while pending:
+        node = pending.pop()
+        name = snippet.names.get(node)
+        if name is not None:
+            yield name_needs(name)
+            continue
+        if isinstance(node, ast.Attribute) and variable(node.attr) and node.value in snippet.names:
+            yield member_needs(snippet.names[node.value])
+            continue
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield from _imports(node)
+            continue
+        yield from _own(node)
+        if node.__class__ in _RARE:
+            rare.append(("text", _RARE[node.__class__]))
+        pending += ast.iter_child_nodes(node)
+    yield from rare
+
+
+def _own(node: ast.AST) -> Iterator[Needs]:
+    """What a node spells by itself."""
+    if isinstance(node, ast.Constant):
+        if isinstance(node.value, str) and node.value != "..." and _PLAIN.fullmatch(node.value):
+            yield ("text", node.value)
+        return
+    for field in ("attr", "arg", "name", "asname"):
+        text = getattr(node, field, None)
+        if isinstance(text, str) and text[0] not in (ONE, MANY, REST):
+            yield ("word", text)
+    for text in getattr(node, "names", ()) if isinstance(node, (ast.Global, ast.Nonlocal)) else ():
+        if variable(text) is None:
+            yield ("word", text)
+
+
+def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[Needs]:
+    base = node.module or "" if isinstance(node, ast.ImportFrom) else ""
+    for alias in node.names:
+        if alias.asname and variable(alias.asname) is None:
+            yield ("word", alias.asname)
+        if many(alias) is None and variable(alias.name) is None:
+            path = f"{base}.{alias.name}" if base else alias.name
+            words = [part for part in path.split(".") if variable(part) is None]
+            yield import_needs(path) if len(words) == path.count(".") + 1 else ("word", words[-1])
+        elif base and variable(base) is None:
+            yield package_needs(base)
