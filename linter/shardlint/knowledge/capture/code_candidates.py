@@ -6,10 +6,10 @@ The order is that of preference: what says exactly what the fix put right comes 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from shardlint.knowledge.capture.candidate import Candidate
-from shardlint.knowledge.capture.difference import Change, Compound, changes, head_of, same, smallest
+from shardlint.knowledge.capture.difference import Change, Compound, changes, head_of, is_list, same, smallest
 from shardlint.knowledge.capture.generalise import Generaliser, rest, root_of
 
 if TYPE_CHECKING:
@@ -321,9 +321,9 @@ def _siblings(tree: ast.Module, statement: ast.stmt) -> list[ast.stmt]:
     """The statements of the block that a statement stands in."""
     for node in ast.walk(tree):
         for name in ("body", "orelse", "finalbody"):
-            block: Any = getattr(node, name, [])
-            if isinstance(block, list) and any(one is statement for one in block):
-                return list(block)
+            block: object = getattr(node, name, [])
+            if is_list(block) and any(one is statement for one in block):
+                return block
     return []
 
 

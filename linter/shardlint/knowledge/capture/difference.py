@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import ast
 from difflib import SequenceMatcher
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from typing import TypeGuard
 
 Compound = (
     ast.If | ast.For | ast.AsyncFor | ast.While | ast.With | ast.AsyncWith | ast.Try | ast.FunctionDef
@@ -112,4 +115,9 @@ def _parts(bad: ast.AST, good: ast.AST) -> list[tuple[ast.AST, ast.AST]] | None:
 
 
 def _listed(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, list) else [value]
+    return value if is_list(value) else [value]
+
+
+def is_list(value: object) -> TypeGuard[list[Any]]:
+    """Whether a field of a node holds several."""
+    return isinstance(value, list)

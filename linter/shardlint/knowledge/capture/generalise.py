@@ -87,8 +87,7 @@ def _copied(node: ast.AST, keep: Collection[ast.AST], marked: set[ast.AST]) -> a
     fields: dict[str, object] = {}
     for name, value in ast.iter_fields(node):
         if isinstance(value, list):
-            parts: Any = value
-            fields[name] = [_copied(one, keep, marked) if isinstance(one, ast.AST) else one for one in parts]
+            fields[name] = [_copied(one, keep, marked) if isinstance(one, ast.AST) else one for one in _listed(value)]
         else:
             fields[name] = _copied(value, keep, marked) if isinstance(value, ast.AST) else value
     copy = ast.copy_location(type(node)(**fields), node)
@@ -156,6 +155,10 @@ class _Writer(ast.NodeTransformer):
     def visit_arg(self, node: ast.arg) -> ast.AST:
         """A parameter's name stays: it is bound where the pattern says so."""
         return node
+
+
+def _listed(value: Any) -> list[object]:
+    return list(value)
 
 
 def _imported(nodes: Iterable[ast.AST]) -> Iterable[tuple[str, str]]:
