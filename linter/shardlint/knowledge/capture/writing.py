@@ -170,8 +170,8 @@ class _Page:
         start = f"{number}{sign} "
         indent = " " * len(start)
         shown = f"**{title}**" if bold else f"{title}."
-        bulleted = like is not None and any(
-            re.match(r"\s+[-*]\s", line) for line in self.lines[like.line : like.end - 1]
+        bulleted = any(
+            re.match(r"\s+[-*]\s", line) for item in self.items for line in self.lines[item.line : item.end - 1]
         )
         said = [f"{indent}- {one}" if bulleted else f"{indent}{one}" for one in prose]
         return [f"{start}{shown}", *said, "", *_fenced(block, indent)]
