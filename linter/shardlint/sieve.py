@@ -15,7 +15,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from shardlint.discover import Match
     from shardlint.environment import Environment
     from shardlint.loading import Row
 
@@ -57,7 +56,7 @@ class Sieve:
     `environment` makes the facts about versions when a rule's query asks for them.
     """
 
-    __slots__ = ("_config", "_environment", "_local", "_places", "_prefilter", "_program")
+    __slots__ = ("_config", "_environment", "_local", "_prefilter", "_program")
 
     def __init__(
         self, rows: list[Row], environment: Callable[[], Environment] | None = None, *, prefilter: bool = True
@@ -67,7 +66,6 @@ class Sieve:
         self._config = [row for row in rows if row["kind"] == "config"]
         self._environment = environment
         self._prefilter = prefilter
-        self._places: dict[str, tuple[Match | None, Match]] = {}
 
     def sift(self, path: str, kind: str, stamp: tuple[int, int, int], data: bytes) -> Record | Suspect:
         """The record of a file that no rule can fire in, or the file as a suspect that must be looked at."""
@@ -92,15 +90,15 @@ class Sieve:
 
     def _possible(self, rows: list[Row], words: Words, path: str) -> tuple[Row, ...]:
         possible = [row for row in rows if passes(row["needs"], words)] if self._prefilter else rows
-        return tuple([row for row in possible if row["where"] is None or self._holds_in(row, path)])
+        return tuple([row for row in possible if row["where"] is None or holds_in(row, path)])
 
-    def _holds_in(self, row: Row, path: str) -> bool:
-        """Whether a constraint speaks of a file."""
-        found = self._places.get(row["name"])
-        if found is None:
-            inside, outside = row["where"]
-            found = self._places[row["name"]] = (matcher(inside) if inside else None, matcher(outside))
-        return (found[0] is None or found[0](path)) and not found[1](path)
+
+def holds_in(row: Row, path: str) -> bool:
+    """Whether a constraint speaks of a file; a rule of a pack speaks of all."""
+    if row["where"] is None:
+        return True
+    inside, outside = row["where"]
+    return (not inside or matcher(inside)(path)) and not matcher(outside)(path)
 
 
 def _narrow(data: bytes) -> bytes:
