@@ -124,6 +124,7 @@ class _Capture:
             at = int(wanted) - 1
         elif self.dialogue is not None and len(holding) > 1:
             at = self.dialogue.choose(holding, [len(self._hits(one)) for one in holding])
+            return holding[at], self._hits(holding[at])
         else:
             at = 0
         self._show_candidates(holding, at)
@@ -137,7 +138,8 @@ class _Capture:
         return [hit for hit in found if os.path.realpath(os.path.join(self.session.root, hit.path)) not in snippets]
 
     def _show_candidates(self, holding: Sequence[Tried], at: int) -> None:
-        self.out.write(f"{len(holding)} of the proposals report the bad snippet and not the good one:\n")
+        said = "1 proposal reports" if len(holding) == 1 else f"{len(holding)} proposals report"
+        self.out.write(f"{said} the bad snippet and not the good one:\n")
         for number, one in enumerate(holding, 1):
             mark = ">" if number - 1 == at else " "
             self.out.write(f"{mark} {number}. because {escaped(one.candidate.why)}\n")

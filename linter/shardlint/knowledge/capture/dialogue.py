@@ -53,7 +53,7 @@ class Dialogue:
         """Which of the candidates that hold, by its place from 0."""
         for number, (one, count) in enumerate(zip(holding, counts, strict=True), 1):
             self._questions.write(
-                f"\n{number}. {one.candidate.kind}, because {one.candidate.why}; hits {count} other places\n"
+                f"\n{number}. {one.candidate.kind}, because {one.candidate.why}; other places hit: {count}\n"
             )
             self._questions.writelines(f"   {line}\n" for line in shown_check(one))
         answer = self.ask(f"which one [1 to {len(holding)}, empty for none]")
