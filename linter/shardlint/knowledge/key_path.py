@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from shardlint.configs.document import pointer_of
+from shardlint.knowledge.language import shortened
 from shardlint.knowledge.problem import CheckProblem
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def key_pattern(text: object, where: tuple[str | int, ...]) -> KeyPattern:
             at += 1
         found = _STEP.match(text, at)
         if found is None or (steps and found["index"] is None and text[at - 1] != "."):
-            raise CheckProblem(where, f'`{text}` is no key path: write `train.optimizer.lr` or `layers[0]."a.b"`')
+            raise CheckProblem(where, f'`{shortened(text)}` is no key path: write `train.optimizer.lr` or `layers[0]."a.b"`')
         at = found.end()
         step: str | int
         if found["index"] is not None:
@@ -93,7 +94,7 @@ def key_path(text: object, where: tuple[str | int, ...]) -> Path:
     """Read the path of one key. Raises CheckProblem."""
     pattern = key_pattern(text, where)
     if pattern.path is None:
-        raise CheckProblem(where, f"`{pattern.text}` stands for many keys, and one is needed here")
+        raise CheckProblem(where, f"`{shortened(pattern.text)}` stands for many keys, and one is needed here")
     return pattern.path
 
 

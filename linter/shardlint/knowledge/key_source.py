@@ -154,7 +154,7 @@ class PlainSource:
         for step in path:
             inner = _plain_child(value, step)
             if inner is ABSENT:
-                return UNKNOWN if _settled(value, [1]) is UNKNOWN else ABSENT
+                return UNKNOWN if isinstance(value, str) and _settled(value, [1]) is UNKNOWN else ABSENT
             value = inner
         return _settled(value, [MAX_ITEMS])
 
@@ -240,8 +240,8 @@ def _settled_node(node: Node, room: list[int]) -> object:
         return UNKNOWN
     if node.kind == "scalar":
         quoted = node.style != "plain" and isinstance(node.value, str) and _SCIENTIFIC.fullmatch(node.value)
-        room[0] -= 1
-        return node.value if quoted else _settled(node.value, room if room[0] >= 0 else [0])
+        known = _settled(node.value, room)
+        return node.value if quoted and room[0] >= 0 else known
     room[0] -= 1
     if room[0] < 0:
         return UNKNOWN

@@ -245,7 +245,7 @@ def _version(plain: Plain) -> Iterator[Clause]:
     for part in needs.split(","):
         bound = _BOUND.fullmatch(part)
         if bound is None:
-            raise CheckProblem(("needs",), f"`{part.strip()}` is no bound such as '>=2.6' or '>=2.6,<3'")
+            raise CheckProblem(("needs",), f"`{shortened(part)}` is no bound such as '>=2.6' or '>=2.6,<3'")
         tests += _bound_tests(asked, bound[1], bound[2])
     yield Clause(
         " and ".join(tests),

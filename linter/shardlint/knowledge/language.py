@@ -111,8 +111,9 @@ def parse(source: object, where: tuple[str | int, ...]) -> ast.expr:
 
 
 def shortened(source: str) -> str:
-    """An expression for a message, on one line."""
-    text = " ".join(source.split())
+    """What somebody wrote, for a message: on one line, and without what no terminal shows."""
+    text = "".join(letter if letter.isprintable() else " " for letter in source[:400])
+    text = " ".join(text.split())
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from shardlint.knowledge.language import shortened
 from shardlint.knowledge.problem import CheckProblem
 
 if sys.version_info >= (3, 11):
@@ -67,11 +68,11 @@ def bounded(pattern: object, where: tuple[str | int, ...] = ()) -> re.Pattern[st
             compiled = re.compile(pattern)
         power(compiled)
     except _Slow as reason:
-        raise CheckProblem(where, f"`{pattern[:60]}` may take very long: {reason}") from None
+        raise CheckProblem(where, f"`{shortened(pattern)}` may take very long: {reason}") from None
     except (re.error, OverflowError) as error:
-        raise CheckProblem(where, f"`{pattern[:60]}` is no regular expression: {error}") from None
+        raise CheckProblem(where, f"`{shortened(pattern)}` is no regular expression: {shortened(str(error))}") from None
     except (RecursionError, MemoryError):
-        raise CheckProblem(where, f"`{pattern[:60]}` is nested too deeply") from None
+        raise CheckProblem(where, f"`{shortened(pattern)}` is nested too deeply") from None
     return compiled
 
 

@@ -11,7 +11,7 @@ from shardlint.knowledge.unknown import UNKNOWN, Truth, Uncomputable
 if TYPE_CHECKING:
     from shardlint.environment import Version
 
-_VERSION = re.compile(r"v?\d+(\.\d+)*\S{0,40}")
+_VERSION = re.compile(r"v?\d{1,9}(\.\d{1,9}){0,5}((a|b|rc|[.-]?dev|[.-]?post|[+-])\S{0,40})?")
 
 
 class VersionRange:
