@@ -164,7 +164,7 @@ class _Scan:
 
 
 class Token(NamedTuple):
-    """A piece of a snippet: `kind` is string, comment, many, one, rest, word, space or sign; variables have a `name`."""
+    """A piece of a snippet: `kind` is string, comment, many, one, rest, word, space or sign, `name` a variable's."""
 
     kind: str
     text: str
