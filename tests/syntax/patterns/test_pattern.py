@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 import pytest
 
@@ -14,10 +15,13 @@ from shardlint.syntax.patterns import Match, Pattern, Unjudged
 LOAD = "torch.load($F, ...)"
 IMPORT = "import torch\n"
 
+Case = tuple[str, str, list[int]]
+"""Pattern, source, and the lines at which it matches."""
 
-def found(plain: object, source: str, path: str = "pkg/x.py") -> list[Match | Unjudged]:
+
+def found(plain: str | Mapping[str, object], source: str, path: str = "pkg/x.py") -> list[Match | Unjudged]:
     """What a pattern says about a file. One that is a text is its `match`."""
-    pattern = Pattern(plain if isinstance(plain, dict) else {"match": plain})
+    pattern = Pattern({"match": plain} if isinstance(plain, str) else plain)
     module = Module(path, source, ast.parse(source), environment=Environment({}))
     answers = list(pattern.matches(module))
     if any(isinstance(answer, Match) for answer in answers):
@@ -25,11 +29,11 @@ def found(plain: object, source: str, path: str = "pkg/x.py") -> list[Match | Un
     return answers
 
 
-def lines(plain: object, source: str, path: str = "pkg/x.py") -> list[int]:
+def lines(plain: str | Mapping[str, object], source: str, path: str = "pkg/x.py") -> list[int]:
     return [answer.span.line for answer in found(plain, source, path) if isinstance(answer, Match)]
 
 
-NAMES = [
+NAMES: list[Case] = [
     # What a dotted name means.
     (LOAD, "import torch\ntorch.load(a)", [2]),
     (LOAD, "import torch as t\nt.load(a)", [2]),
@@ -90,7 +94,7 @@ NAMES = [
     ("torch.load = $X", "import torch\ntorch.load = f\nself.load = torch.load", [2]),
 ]
 
-ARGUMENTS = [
+ARGUMENTS: list[Case] = [
     ("f($X)", "f(1)\nf()\nf(1, 2)\nf(x=1)", [1]),
     ("f(...)", "f()\nf(1, *a, k=2, **b)", [1, 2]),
     ("f($X, ...)", "f()\nf(1)\nf(1, k=2)", [2, 3]),
@@ -117,7 +121,7 @@ ARGUMENTS = [
     ("f({**$X})", "f({**a})\nf({1: a})", [1]),
 ]
 
-VALUES = [
+VALUES: list[Case] = [
     ("f(True)", "f(True)\nf(1)\nf(x)", [1]),
     ("f(1)", "f(1)\nf(1.0)\nf(True)\nONE = 1\nf(ONE)\ndef g(ONE):\n    f(ONE)", [1, 5]),
     ("f(-100)", "f(-100)\nf(100)\nI = -100\nf(I)", [1, 4]),
@@ -129,7 +133,7 @@ VALUES = [
     ("$X == -1", "a == -1\na == 1", [1]),
 ]
 
-EXPRESSIONS = [
+EXPRESSIONS: list[Case] = [
     ("$X == None", "a == None\na is None\na != None", [1]),
     ("rank < $Y < $Z", "rank < b < c\nrank < b\nrank < b > c", [1]),
     ("0 < $X", "0 < a\n0 < a < b", [1]),
@@ -158,7 +162,7 @@ EXPRESSIONS = [
     ("int(os.environ['RANK'])", "import os\nint(os.environ['RANK'])\nint(os.environ['SIZE'])", [2]),
 ]
 
-STATEMENTS = [
+STATEMENTS: list[Case] = [
     ("$X = torch.load(...)", IMPORT + "a = torch.load(f)\nb: dict = torch.load(f)\na = b = torch.load(f)", [2, 3, 4]),
     ("$X = torch.load(...)", IMPORT + "torch.load(f)\nreturn_ = [torch.load(f)]\na.b = torch.load(f)", [4]),
     ("$A, $B = f()", "a, b = f()\na = f()\na, b, c = f()", [1]),
@@ -184,12 +188,24 @@ STATEMENTS = [
     ("if $X == 0:\n    torch.distributed.barrier()", IMPORT + "if r == 0:\n    torch.distributed.barrier()", [2]),
     ("if $X == 0:\n    torch.distributed.barrier()", IMPORT + "if r == 0:\n    a\n    torch.distributed.barrier()", []),
     ("if $X == 0:\n    barrier()", "if r == 0:\n    barrier()\nelse:\n    other()", [1]),
-    ("if $X == 0:\n    barrier()\nelse: ...", "if r == 0:\n    barrier()\nif r == 0:\n    barrier()\nelse:\n    o()", [3]),
+    (
+        "if $X == 0:\n    barrier()\nelse: ...",
+        "if r == 0:\n    barrier()\nif r == 0:\n    barrier()\nelse:\n    o()",
+        [3],
+    ),
     ("try: ...\nexcept: ...", "try: a\nexcept: b\ntry: a\nexcept ValueError: b", [1]),
-    ("try: ...\nexcept Exception: pass", "try:\n    a\nexcept (ValueError, Exception):\n    pass\nfinally:\n    b", [1]),
+    (
+        "try: ...\nexcept Exception: pass",
+        "try:\n    a\nexcept (ValueError, Exception):\n    pass\nfinally:\n    b",
+        [1],
+    ),
     ("try: ...\nexcept Exception: pass", "try:\n    a\nexcept Exception:\n    raise", []),
     ("try: ...\nexcept $E as $X: raise $X", "try: a\nexcept ValueError as e: raise e", [1]),
-    ("import torch_npu", "import torch_npu\nimport torch_npu as t\nimport os, torch_npu\nimport torch_npu.x", [1, 2, 3]),
+    (
+        "import torch_npu",
+        "import torch_npu\nimport torch_npu as t\nimport os, torch_npu\nimport torch_npu.x",
+        [1, 2, 3],
+    ),
     ("import torch.fft", "import torch.fft\nfrom torch import fft\nimport torch", [1, 2]),
     ("from torch_npu import ...", "from torch_npu import a\nfrom torch_npu.x import a\nimport torch_npu", [1]),
     ("from torch import $X", "from torch import load\nfrom json import load", [1]),
@@ -204,9 +220,13 @@ STATEMENTS = [
     ),
 ]
 
-DEFINITIONS = [
+DEFINITIONS: list[Case] = [
     ("def forward(...): ...", "def forward(self, x): return x\ndef back(): ...", [1]),
-    ("def forward(self, $X): ...", "def forward(self, x): ...\ndef forward(self): ...\ndef forward(self, x, y): ...", [1]),
+    (
+        "def forward(self, $X): ...",
+        "def forward(self, x): ...\ndef forward(self): ...\ndef forward(self, x, y): ...",
+        [1],
+    ),
     ("def $F(self, ..., loss=None, ...): ...", "def f(self, a, loss=None): ...\ndef f(self, loss): ...", [1]),
     ("def $F(..., *, group=$G): ...", "def f(a, *, group=1): ...\ndef f(group=1): ...", [1]),
     ("def $F(..., **kwargs): ...", "def f(a, **kwargs): ...\ndef f(a): ...", [1]),
@@ -217,7 +237,11 @@ DEFINITIONS = [
     ("def f():\n    ...\n    return 1", "def f():\n    a\n    return 1\ndef f():\n    return 1", [1, 4]),
     ("def f(): ...", "async def f(): ...\nclass A:\n    def f(): ...", [1, 3]),
     ("async def f(): ...", "async def f(): ...\ndef f(): ...", [1]),
-    ("def $F($X, ...):\n    ...\n    $X.backward()", "def f(a, b):\n    c\n    a.backward()\ndef g(a):\n    b.backward()", [1]),
+    (
+        "def $F($X, ...):\n    ...\n    $X.backward()",
+        "def f(a, b):\n    c\n    a.backward()\ndef g(a):\n    b.backward()",
+        [1],
+    ),
     ("@torch.no_grad()\ndef $F(...): ...", IMPORT + "@a\n@torch.no_grad()\n@b\ndef f(): ...\ndef g(): ...", [5]),
     ("@$R.register($N)\nclass $C: ...", "@R.register('a')\nclass A: ...\n@R.other('a')\nclass B: ...", [2]),
     ("@property\ndef device(self): ...", "class A:\n    @property\n    def device(self): ...", [3]),
@@ -228,7 +252,7 @@ DEFINITIONS = [
     ("class $C: ...\nx = $C()", "class A: ...\nx = A()\nclass A: ...\nx = B()", [1]),
 ]
 
-SEQUENCES = [
+SEQUENCES: list[Case] = [
     ("a()\nb()", "a()\nb()\na()\nc()\nb()", [1]),
     ("a()\n...\nb()", "a()\nc()\nb()", [1]),
     ("a()\n...\nb()", "if x:\n    a()\nb()", []),

@@ -103,7 +103,7 @@ class Inside(_OfSnippet):
         named = self.snippet.expression is not None and not isinstance(root, ast.Call)
         child = node
         for at in module.ancestors(node):
-            in_body = not isinstance(at, ast.stmt) or child in getattr(at, "body", ())
+            in_body = not isinstance(at, ast.stmt) or child in getattr(at, "body", (child,))
             if in_body and (isinstance(at, kinds) or (named and isinstance(at, ast.expr))):
                 yield from self.at(module, at, state)
             body = at.body if isinstance(at, ast.Lambda) else None
@@ -148,6 +148,10 @@ class Guarded(_OfSnippet):
         self.loose = loose
         root = snippet.root
         self.truth = not (isinstance(root, ast.UnaryOp) and isinstance(root.op, ast.Not))
+
+    def needs(self) -> Needs:
+        """No operator: the code may say the opposite and leave."""
+        return needs(self.snippet, rare=False)
 
     def holds(self, module: Module, node: ast.AST, state: State) -> States:
         comparison = Comparison(module, self.snippet, typed=self.typed, loose=self.loose)

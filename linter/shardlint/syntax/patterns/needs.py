@@ -29,6 +29,8 @@ _RARE: dict[type[ast.AST], str] = {
     ast.Match: "match",
     ast.Eq: "==",
     ast.NotEq: "!=",
+    ast.In: "in",
+    ast.NotIn: "in",
     ast.Is: "is",
     ast.IsNot: "is",
     ast.MatMult: "@",
@@ -47,9 +49,9 @@ _RARE: dict[type[ast.AST], str] = {
 """What is written only where such a node is, and is not everywhere."""
 
 
-def needs(snippet: Snippet) -> Needs:
-    """A condition that every file meets in which the snippet matches."""
-    return conjunction(_needs(snippet.body, snippet))
+def needs(snippet: Snippet, *, rare: bool = True) -> Needs:
+    """A condition that every file meets in which the snippet matches; `rare`: keywords and operators are of it."""
+    return conjunction(_needs(snippet, rare=rare))
 
 
 def conjunction(parts: Iterable[Needs]) -> Needs:
@@ -124,12 +126,11 @@ def says_something(snippet: Snippet) -> bool:
             name = one(node) or variable(getattr(node, "name", None) if isinstance(node, ast.stmt) else None)
             if name and name != "_":
                 seen.append(name)
-    return next(_needs(snippet.body, snippet), None) is not None or len(seen) > len(set(seen))
+    return next(_needs(snippet, rare=False), None) is not None or len(seen) > len(set(seen))
 
 
-def _needs(body: Iterable[ast.AST], snippet: Snippet) -> Iterator[Needs]:
-    rare: list[Needs] = []
-    pending: list[ast.AST] = list(body)
+def _needs(snippet: Snippet, *, rare: bool) -> Iterator[Needs]:
+    pending: list[ast.AST] = [*snippet.body]
     while pending:
         node = pending.pop()
         name = snippet.names.get(node)
@@ -148,10 +149,9 @@ def _needs(body: Iterable[ast.AST], snippet: Snippet) -> Iterator[Needs]:
             pending += [method.value, *node.args, *node.keywords]
             continue
         yield from _own(node)
-        if node.__class__ in _RARE:
-            rare.append(("text", _RARE[node.__class__]))
+        if rare and node.__class__ in _RARE:
+            yield ("text", _RARE[node.__class__])
         pending += ast.iter_child_nodes(node)
-    yield from rare
 
 
 def _own(node: ast.AST) -> Iterator[Needs]:

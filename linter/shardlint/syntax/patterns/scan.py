@@ -188,7 +188,11 @@ def scan(text: str) -> Scanned:
         if sign in text:
             raise Oddity(text.index(sign), f"the letter {sign!r} cannot be used here")
     found = _Scan()
+    before = ""
     for token in tokens(text):
+        if token.kind in ("one", "many") and before in ("one", "many", "word"):
+            raise Oddity(token.offset, "a metavariable is a whole name, not the end of another one")
+        before = token.kind
         if token.kind == "string" and "f" in token.text.split(token.text[-1])[0].lower():
             raise Oddity(token.offset, 'an f-string cannot be compared: write "..." for any text')
         if token.kind in ("one", "many"):
