@@ -85,6 +85,18 @@ class Imports:
             names.update(new for old, new in _AS.findall(clause) if old == dotted)
         return any(self._through(name, wanted) for name in names) or b"import_module" in self.data
 
+    def has(self, path: str) -> bool:
+        """Whether a module, or something of it, is imported by its absolute name."""
+        if self.unclear:
+            return True
+        wanted = path.encode()
+        package, _, last = wanted.rpartition(b".")
+        inside = wanted + b"."
+        for module, clause in self.taken:
+            if module == wanted or module.startswith(inside) or (module == package and last in clause):
+                return True
+        return any(wanted in clause for clause in self.plain)
+
     def near(self, path: str, package: str, members: tuple[str, ...]) -> bool:
         """Whether a relative import of the file at `path` takes one of `members`, or what leads there, from `package`.
 
@@ -149,6 +161,8 @@ class Imports:
                 if before.endswith(name) and (len(before) == len(name) or before[-len(name) - 1] not in _NAME_BYTES):
                     return True
                 at = data.find(b"." + member, at + 1)
+        if self._alone(name):
+            return True
         for lead in _HANDED_ON:
             at = data.find(lead + name)
             while at >= 0:
@@ -157,6 +171,23 @@ class Imports:
                 if following != b"." and (not following or following[0] not in _NAME_BYTES) and self._given(lead, end):
                     return True
                 at = data.find(lead + name, end)
+        return False
+
+    def _alone(self, name: bytes) -> bool:
+        """Whether a module is handed on by its dotted name: `d = torch.distributed`."""
+        data = self.data
+        at = data.find(b"." + name)
+        while at >= 0:
+            end = at + 1 + len(name)
+            following = data[end : end + 1]
+            if following != b"." and (not following or following[0] not in _NAME_BYTES):
+                start = at
+                while start and (data[start - 1] in _NAME_BYTES or data[start - 1] == 46):
+                    start -= 1
+                before = data[max(start - 8, 0) : start]
+                if any(before.endswith(lead) and self._given(lead, end) for lead in _HANDED_ON):
+                    return True
+            at = data.find(b"." + name, end)
         return False
 
     def _given(self, lead: bytes, end: int) -> bool:

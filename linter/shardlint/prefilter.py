@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _LETTERS = frozenset(bytes([code]) for code in range(128) if bytes([code]).isalnum() or code == 95)
 """Bytes that are part of an identifier. Those above 127 may be, or belong to a quotation mark: such a file is kept."""
 
+_APART = bytes(code if bytes([code]) in _LETTERS else 32 for code in range(256))
+"""All other bytes as blanks."""
 
 _COMPILED: dict[str, Pattern[bytes]] = {}
 
@@ -41,13 +43,14 @@ def spells(data: bytes, word: bytes) -> bool:
 class Words:
     """The bytes of one file with the answers already given for it."""
 
-    __slots__ = ("_environment", "_found", "_imports", "_rank", "data", "path")
+    __slots__ = ("_environment", "_found", "_imports", "_rank", "_spelled", "data", "path")
 
     def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None, path: str = "") -> None:
         self.data = plain_lines(data)
         self.path = path
         self._environment = environment
         self._found: dict[str, bool] = {}
+        self._spelled: frozenset[str] | None = None
         self._rank: bool | None = None
         self._imports: Imports | None = None
 
@@ -59,12 +62,13 @@ class Words:
         return answer
 
     def spells(self, word: str) -> bool:
-        """Whether the file has the identifier `word`, not only a longer one that holds it."""
-        key = " " + word
-        answer = self._found.get(key)
-        if answer is None:
-            answer = self._found[key] = spells(self.data, word.encode())
-        return answer
+        """Whether the file has the identifier `word`, not only a longer one that holds it.
+
+        The rules ask for some forty words of each file: to take it apart once costs less than to search it so often.
+        """
+        if self._spelled is None:
+            self._spelled = frozenset(self.data.translate(_APART).decode().split())
+        return word in self._spelled or (not word.isascii() and spells(self.data, word.encode()))
 
     def pinned(self, package: str, below: tuple[int, ...]) -> bool:
         """Whether the project's version of a package may be below a bound."""
@@ -85,6 +89,10 @@ class Words:
         parts = package.split(".")
         inside = any(stem.endswith("." + ".".join(parts[:count])) for count in range(1, len(parts) + 1))
         return inside or self._read_imports().near(self.path, package, members)
+
+    def imports(self, path: str) -> bool:
+        """Whether the file imports a module or something of it."""
+        return self._read_imports().has(path)
 
     def _read_imports(self) -> Imports:
         if self._imports is None:
@@ -151,6 +159,8 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
         return words.patches(needs[1])
     if kind == "regex":
         return words.matches(needs[1])
+    if kind == "imports":
+        return words.imports(needs[1])
     if kind == "own":
         return words.owns(needs[1], needs[2])
     return words.rank()

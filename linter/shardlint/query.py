@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 Needs = tuple[object, ...]
 """A condition on a file: ("word", identifier), ("text", t), ("rank",), ("pinned", package, bound), ("reach", package,
 members) for a member taken from the package under some name, ("own", package, members) for one of the project's own
-package, which a file near to it need not spell in full, ("patch", packages) for an attribute of one of them that
-is given a value, ("regex", pattern), or ("all" | "any", needs, ...)."""
+package, which a file near to it need not spell in full, ("imports", module) for an import of it or of something in it,
+("patch", packages) for an attribute of one of them that is given a value, ("regex", pattern), or ("all" | "any", needs,
+...)."""
 
 RANK = "rank"
 """The guard of a `Divergence`: a condition that differs between ranks."""

@@ -108,6 +108,8 @@ class Comparison:
 
     def _value(self, field: str, want: Any, have: Any, state: State) -> States:
         if want.__class__ is list:
+            if want and not have and field in ("orelse", "finalbody"):
+                return  # `else: ...` asks for an `else`
             if want or field not in _OPTIONAL:
                 compare = self._identifier if want and isinstance(want[0], str) else self.node
                 yield from self._items(want, have, state, compare)

@@ -17,7 +17,7 @@ from shardlint.syntax.patterns.bindings import State
 from shardlint.syntax.patterns.candidates import candidates
 from shardlint.syntax.patterns.comparison import ASYNC, Comparison
 from shardlint.syntax.patterns.guarding import holding, may_fail_to_import
-from shardlint.syntax.patterns.needs import needs, says_something, texts
+from shardlint.syntax.patterns.needs import holds_texts, needs, says_something
 from shardlint.syntax.patterns.plain import Where, items
 from shardlint.syntax.patterns.snippet import Snippet, one_statement, read
 
@@ -37,9 +37,9 @@ class Condition:
         """What a file holds in which it can hold."""
         return ("all",)
 
-    def texts(self) -> list[str]:
-        """The texts that a file must hold as they are written in the condition."""
-        return []
+    def holds_texts(self, text: str) -> bool:  # noqa: ARG002 - for those that have texts
+        """Whether a file has the texts that the condition needs."""
+        return True
 
     def says_something(self) -> bool:
         """Whether it leaves out most places."""
@@ -70,8 +70,8 @@ class _OfSnippet(Condition):
     def needs(self) -> Needs:
         return needs(self.snippet)
 
-    def texts(self) -> list[str]:
-        return texts(self.snippet)
+    def holds_texts(self, text: str) -> bool:
+        return holds_texts(self.snippet, text)
 
     def says_something(self) -> bool:
         return says_something(self.snippet)
@@ -103,7 +103,7 @@ class Inside(_OfSnippet):
         named = self.snippet.expression is not None and not isinstance(root, ast.Call)
         child = node
         for at in module.ancestors(node):
-            in_body = not isinstance(at, ast.stmt) or child in getattr(at, "body", ())
+            in_body = not isinstance(at, ast.stmt) or child in getattr(at, "body", (child,))
             if in_body and (isinstance(at, kinds) or (named and isinstance(at, ast.expr))):
                 yield from self.at(module, at, state)
             body = at.body if isinstance(at, ast.Lambda) else None
@@ -148,6 +148,10 @@ class Guarded(_OfSnippet):
         self.loose = loose
         root = snippet.root
         self.truth = not (isinstance(root, ast.UnaryOp) and isinstance(root.op, ast.Not))
+
+    def needs(self) -> Needs:
+        """No operator: the code may say the opposite and leave."""
+        return needs(self.snippet, rare=False)
 
     def holds(self, module: Module, node: ast.AST, state: State) -> States:
         comparison = Comparison(module, self.snippet, typed=self.typed, loose=self.loose)

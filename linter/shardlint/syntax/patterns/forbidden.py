@@ -95,9 +95,8 @@ class Forbidden:
 
     def needs(self) -> Needs:
         """What a file must hold to do something forbidden, for the prefilter."""
-        return disjunction(
-            [*map(package_needs, self.imports), *(name.needs() for name in (*self.calls, *self.attributes))]
-        )
+        names = [name.needs() for name in (*self.calls, *self.attributes)]
+        return disjunction([*map(package_needs, self.imports), *map(_by_text, self.imports), *names])
 
     def matches(self, module: Module) -> Iterator[Match]:
         """The forbidden places of a file, in the order of the text. `$NAME` is the dotted name of each."""
@@ -158,6 +157,12 @@ class Forbidden:
 
     def _is_guarded(self, module: Module, node: ast.AST) -> bool:
         return any(any(True for _ in one.holds(module, node, State({}, Fuel()))) for one in self.guards)
+
+
+def _by_text(package: str) -> Needs:
+    """What a file holds that imports a package by its name in a text."""
+    called = [("text", word) for word in ("import_module", "__import__")]
+    return ("all", ("word", package.rpartition(".")[2]), ("any", *called))
 
 
 _IMPORTERS = (("importlib.import_module",), ("builtins.__import__",))

@@ -64,7 +64,7 @@ def may_fail_to_import(module: Module, node: ast.AST) -> bool:
     for at in module.ancestors(node):
         if isinstance(at, (*FUNCTIONS, ast.Lambda)) and isinstance(child, ast.stmt):
             return False
-        if child in getattr(at, "body", ()):
+        if isinstance(at, ast.stmt) and child in getattr(at, "body", ()):
             caught: list[ast.expr | None] = [handler.type for handler in getattr(at, "handlers", ())]
             for item in at.items if isinstance(at, (ast.With, ast.AsyncWith)) else ():
                 call = item.context_expr

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from typing import cast
 
 from shardlint.query import Needs, dotted_needs
 from shardlint.syntax.patterns.scan import MANY, ONE, REST
@@ -28,6 +29,8 @@ _RARE: dict[type[ast.AST], str] = {
     ast.Match: "match",
     ast.Eq: "==",
     ast.NotEq: "!=",
+    ast.In: "in",
+    ast.NotIn: "in",
     ast.Is: "is",
     ast.IsNot: "is",
     ast.MatMult: "@",
@@ -46,16 +49,33 @@ _RARE: dict[type[ast.AST], str] = {
 """What is written only where such a node is, and is not everywhere."""
 
 
-def needs(snippet: Snippet) -> Needs:
-    """A condition that every file meets in which the snippet matches."""
-    return conjunction(_needs(snippet.body, snippet))
+def needs(snippet: Snippet, *, rare: bool = True) -> Needs:
+    """A condition that every file meets in which the snippet matches; `rare`: keywords and operators are of it."""
+    return conjunction(_needs(snippet, rare=rare))
 
 
 def conjunction(parts: Iterable[Needs]) -> Needs:
-    """All of several needs, the longest words first: they are the rarest."""
-    unique = list(dict.fromkeys(part for part in parts if part != ("all",)))
-    unique.sort(key=lambda part: -len(str(part[1])) if part[0] in ("word", "text") else 0)
+    """All of several needs, what is quickly looked for first, and of that the longest words: they are the rarest."""
+    unique = sorted(dict.fromkeys(_flat(parts)), key=_effort)
     return unique[0] if len(unique) == 1 else ("all", *unique)
+
+
+def _flat(parts: Iterable[Needs]) -> Iterator[Needs]:
+    for part in parts:
+        if part[0] == "all":
+            yield from _flat(cast("tuple[Needs, ...]", part[1:]))
+        else:
+            yield part
+
+
+def _effort(part: Needs) -> tuple[int, int]:
+    """Words before alternatives of texts before what asks for imports; longer ones first."""
+    if part[0] in ("word", "text"):
+        return int(part[0] == "text"), -len(str(part[1]))
+    choices = cast("tuple[Needs, ...]", part[1:]) if part[0] == "any" else ()
+    if choices and all(choice[0] in ("word", "text") for choice in choices):
+        return 2, -len(str(choices[0][1]))
+    return 3, 0
 
 
 def disjunction(parts: Iterable[Needs]) -> Needs:
@@ -80,21 +100,20 @@ def member_needs(package: str) -> Needs:
 def import_needs(path: str) -> Needs:
     """What a file holds that imports a module, or a member of one."""
     package, _, last = path.rpartition(".")
-    if not package:
-        return ("word", last)
-    words = [("word", part) for part in package.split(".")]
-    return ("all", ("word", last), ("any", conjunction(words), ("own", package, (last,))))
+    spelled: Needs = ("all", ("word", last), ("imports", path))
+    return ("any", spelled, ("all", ("word", last), ("own", package, (last,)))) if package else spelled
 
 
 def package_needs(package: str) -> Needs:
     """What a file holds that imports a package or something of it."""
-    return ("any", import_needs(package), ("own", package, ()))
+    return ("any", ("all", ("word", package.rpartition(".")[2]), ("imports", package)), ("own", package, ()))
 
 
-def texts(snippet: Snippet) -> list[str]:
-    """The texts that a file must hold as they are written in the snippet."""
+def holds_texts(snippet: Snippet, text: str) -> bool:
+    """Whether a file has the texts of a snippet in one piece each, as its needs say."""
     found = [node.value for statement in snippet.body for node in ast.walk(statement) if isinstance(node, ast.Constant)]
-    return [value for value in found if isinstance(value, str) and value != "..." and _PLAIN.fullmatch(value)]
+    plain = [value for value in found if isinstance(value, str) and value != "..." and _PLAIN.fullmatch(value)]
+    return all(f'"{value}"' in text or f"'{value}'" in text for value in plain)
 
 
 def says_something(snippet: Snippet) -> bool:
@@ -107,12 +126,11 @@ def says_something(snippet: Snippet) -> bool:
             name = one(node) or variable(getattr(node, "name", None) if isinstance(node, ast.stmt) else None)
             if name and name != "_":
                 seen.append(name)
-    return next(_needs(snippet.body, snippet), None) is not None or len(seen) > len(set(seen))
+    return next(_needs(snippet, rare=False), None) is not None or len(seen) > len(set(seen))
 
 
-def _needs(body: Iterable[ast.AST], snippet: Snippet) -> Iterator[Needs]:
-    rare: list[Needs] = []
-    pending: list[ast.AST] = list(body)
+def _needs(snippet: Snippet, *, rare: bool) -> Iterator[Needs]:
+    pending: list[ast.AST] = [*snippet.body]
     while pending:
         node = pending.pop()
         name = snippet.names.get(node)
@@ -125,23 +143,35 @@ def _needs(body: Iterable[ast.AST], snippet: Snippet) -> Iterator[Needs]:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from _imports(node)
             continue
+        method = node.func if isinstance(node, ast.Call) and node.func not in snippet.names else None
+        if isinstance(node, ast.Call) and isinstance(method, ast.Attribute) and not variable(method.attr):
+            yield _called(method.attr)
+            pending += [method.value, *node.args, *node.keywords]
+            continue
         yield from _own(node)
-        if node.__class__ in _RARE:
-            rare.append(("text", _RARE[node.__class__]))
+        if rare and node.__class__ in _RARE:
+            yield ("text", _RARE[node.__class__])
         pending += ast.iter_child_nodes(node)
-    yield from rare
 
 
 def _own(node: ast.AST) -> Iterator[Needs]:
     """What a node spells by itself."""
     if isinstance(node, ast.Constant):
         if isinstance(node.value, str) and node.value != "..." and _PLAIN.fullmatch(node.value):
-            yield ("text", node.value)
+            yield _quoted(node.value)
         return
-    for field in ("attr", "arg", "name", "asname"):
+    for field in ("attr", "arg", "name"):
         text = getattr(node, field, None)
-        if isinstance(text, str) and text[0] not in (ONE, MANY, REST):
+        if not isinstance(text, str) or text[0] in (ONE, MANY, REST):
+            continue
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             yield ("word", text)
+            yield ("text", f"{'class' if isinstance(node, ast.ClassDef) else 'def'} {text}")
+        elif isinstance(node, ast.Attribute):
+            yield ("word", text)
+            yield ("any", ("text", f".{text}"), ("text", f". {text}"))
+        else:
+            yield _given(text) if isinstance(node, ast.keyword) else ("word", text)
     for text in getattr(node, "names", ()) if isinstance(node, (ast.Global, ast.Nonlocal)) else ():
         if variable(text) is None:
             yield ("word", text)
@@ -158,3 +188,18 @@ def _imports(node: ast.Import | ast.ImportFrom) -> Iterator[Needs]:
             yield import_needs(path) if len(words) == path.count(".") + 1 else ("word", words[-1])
         elif base and variable(base) is None:
             yield package_needs(base)
+
+
+def _called(attribute: str) -> Needs:
+    """A call of a method, with at most one blank beside the name."""
+    spelled = [("text", text) for text in (f".{attribute}(", f".{attribute} (", f". {attribute}")]
+    return ("all", ("word", attribute), ("any", *spelled))
+
+
+def _given(keyword: str) -> Needs:
+    return ("all", ("word", keyword), ("any", ("text", f"{keyword}="), ("text", f"{keyword} =")))
+
+
+def _quoted(text: str) -> Needs:
+    quoted: Needs = ("any", ("text", f'"{text}"'), ("text", f"'{text}'"))
+    return ("all", ("word", text), quoted) if text.isidentifier() else quoted

@@ -15,7 +15,7 @@ from shardlint.syntax.patterns.candidates import candidates, place
 from shardlint.syntax.patterns.comparison import Comparison
 from shardlint.syntax.patterns.conditions import KEYS, MOST, Condition, Is, Unless, read_conditions
 from shardlint.syntax.patterns.match import Match, header, written
-from shardlint.syntax.patterns.needs import conjunction, disjunction, needs, says_something, texts
+from shardlint.syntax.patterns.needs import conjunction, disjunction, holds_texts, needs, says_something
 from shardlint.syntax.patterns.plain import items
 from shardlint.syntax.patterns.replacement import Replacement, read_replacement
 from shardlint.syntax.patterns.requirements import Requirement, read_requirements
@@ -45,8 +45,6 @@ class Pattern:
         self.typed = typed
         self.alternatives = _alternatives(plain)
         self.conditions = read_conditions(plain, (), typed)
-        self._texts = [[*texts(one)] for one in self.alternatives]
-        self._other_texts = [text for condition in self.conditions for text in condition.texts()]
         self._refuse_everything()
         bound = self._bound_everywhere()
         for asked in self.requirements:
@@ -65,12 +63,12 @@ class Pattern:
 
     def matches(self, module: Module) -> Iterator[Match | Unjudged]:
         """The matches in a file, in the order of the text, and the places of which it cannot be told."""
-        if any(text not in module.text for text in self._other_texts):
+        if not all(condition.holds_texts(module.text) for condition in self.conditions):
             return
         found: dict[ast.AST, Match | Unjudged] = {}
         fuel = Fuel()
-        for snippet, words in zip(self.alternatives, self._texts, strict=True):
-            if any(text not in module.text for text in words):
+        for snippet in self.alternatives:
+            if not holds_texts(snippet, module.text):
                 continue
             comparison = Comparison(module, snippet, typed=self.typed)
             for node in candidates(module, snippet):

@@ -164,7 +164,7 @@ class _Scan:
 
 
 class Token(NamedTuple):
-    """A piece of a snippet: `kind` is string, comment, many, one, rest, word, space or sign; a variable has `name`."""
+    """A piece of a snippet: `kind` is string, comment, many, one, rest, word, space or sign, `name` a variable's."""
 
     kind: str
     text: str
@@ -188,7 +188,11 @@ def scan(text: str) -> Scanned:
         if sign in text:
             raise Oddity(text.index(sign), f"the letter {sign!r} cannot be used here")
     found = _Scan()
+    before = ""
     for token in tokens(text):
+        if token.kind in ("one", "many") and before in ("one", "many", "word"):
+            raise Oddity(token.offset, "a metavariable is a whole name, not the end of another one")
+        before = token.kind
         if token.kind == "string" and "f" in token.text.split(token.text[-1])[0].lower():
             raise Oddity(token.offset, 'an f-string cannot be compared: write "..." for any text')
         if token.kind in ("one", "many"):

@@ -138,6 +138,8 @@ def _bound(tree: ast.Module, where: Where) -> None:
     level: list[ast.AST] = [*tree.body]
     count = depth = 0
     while level:
+        if any(isinstance(node, ast.ImportFrom) and node.level for node in level):
+            raise CheckProblem(where, "a relative import means nothing here: write the whole name of the module")
         count, depth = count + len(level), depth + 1
         if count > _MOST_NODES:
             raise CheckProblem(where, f"a pattern has at most {_MOST_NODES} parts: write a smaller one")
