@@ -185,10 +185,16 @@ class Imports:
                 while start and (data[start - 1] in _NAME_BYTES or data[start - 1] == 46):
                     start -= 1
                 before = data[max(start - 8, 0) : start]
-                if any(before.endswith(lead) and self._given(lead, end) for lead in _HANDED_ON):
+                given = any(before.endswith(lead) and self._given(lead, end) for lead in _HANDED_ON)
+                if given and data[start:at].partition(b".")[0] in self._imported():
                     return True
             at = data.find(b"." + name, end)
         return False
+
+    def _imported(self) -> set[bytes]:
+        """Every word of an import."""
+        clauses = [*self.plain, *(clause for _, clause in self.taken)]
+        return {word for clause in clauses for word in _WORD.findall(clause)}
 
     def _given(self, lead: bytes, end: int) -> bool:
         """In parentheses only in a conditional or a chain of `or`; after a comma as an item of an open tuple."""
