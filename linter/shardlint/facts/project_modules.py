@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ _STEPS = 6
 
 _MOST_NODES = 400_000
 """Nodes of the trees that are kept from one file that asks to the next: some hundred megabytes."""
+
+_STAR = re.compile(rb"\bimport\s*\*")
 
 _MOST_CALLERS = 24
 """Files that are searched for the calls of one function; one that more files name is called by too many to tell."""
@@ -100,6 +103,8 @@ class ProjectModules:
         parts = name.split(".")
         for cut in range(len(parts) - 1, 0, -1):
             path = self._path(".".join(parts[:cut]), seen_from.path)
+            if path is not None and not self._may_bind(path, parts[cut]):
+                return None
             module = self.module(path) if path is not None else None
             if module is not None:
                 asked = (module.path, ".".join(parts[cut:]))
@@ -108,6 +113,12 @@ class ProjectModules:
                 seen.add(asked)
                 return self._inside(module, parts[cut:], steps, seen)
         return None
+
+    def _may_bind(self, path: str, name: str) -> bool:
+        """Whether a file can give a name a meaning: a package hands on the names of hundreds of files."""
+        self.asked.add(path)
+        text = self._words.text(path)
+        return name.encode() in text or _STAR.search(text) is not None
 
     def _inside(self, module: Module, rest: list[str], steps: int, seen: set[tuple[str, str]]) -> Definition | None:
         found = local_definition(module, ".".join([module.dotted, *rest]))
@@ -181,8 +192,11 @@ class ProjectModules:
         if not registry:
             return None
         found: list[Definition] = []
-        text = key.encode()
-        for path in (path for path in self._words.holding(registry) if text in self._words.text(path)):
+        text, marks = key.encode(), re.compile(rb"\b" + re.escape(registry.encode()) + rb"[\s)\\]*\.[\s\\]*register")
+        for path in self._words.holding(registry):
+            data = self._words.text(path)
+            if text not in data or marks.search(data) is None:
+                continue
             module = self.module(path)
             if module is None:
                 continue
