@@ -25,8 +25,6 @@ _STEPS = 6
 _MOST_NODES = 400_000
 """Nodes of the trees that are kept from one file that asks to the next: some hundred megabytes."""
 
-_STAR = re.compile(rb"\bimport\s*\*")
-
 _MOST_CALLERS = 24
 """Files that are searched for the calls of one function; one that more files name is called by too many to tell."""
 
@@ -117,8 +115,7 @@ class ProjectModules:
     def _may_bind(self, path: str, name: str) -> bool:
         """Whether a file can give a name a meaning: a package hands on the names of hundreds of files."""
         self.asked.add(path)
-        text = self._words.text(path)
-        return name.encode() in text or _STAR.search(text) is not None
+        return name.encode() in self._words.text(path) or self._words.has_star(path)
 
     def _inside(self, module: Module, rest: list[str], steps: int, seen: set[tuple[str, str]]) -> Definition | None:
         found = local_definition(module, ".".join([module.dotted, *rest]))
@@ -192,7 +189,7 @@ class ProjectModules:
         if not registry:
             return None
         found: list[Definition] = []
-        text, marks = key.encode(), re.compile(rb"\b" + re.escape(registry.encode()) + rb"[\s)\\]*\.[\s\\]*register")
+        text, marks = key.encode(), re.compile(re.escape(registry.encode()) + rb"[\s)\\]*\.[\s\\]*register")
         for path in self._words.holding(registry):
             data = self._words.text(path)
             if text not in data or marks.search(data) is None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _BASES = re.compile(rb"class\s+\w+\s*\(([^)]*)")
 _WORD = re.compile(rb"\w+")
+_STAR = re.compile(rb"import\s*\*")
 
 
 class ProjectWords:
@@ -33,11 +34,18 @@ class ProjectWords:
         self._counts: dict[str, int] = {}
         self._holding: dict[str, list[str]] = {}
         self._common: set[str] = set()
+        self._stars: dict[str, bool] = {}
         self._extending: dict[bytes, dict[str, None]] | None = None
 
     def text(self, path: str) -> bytes:
         """The content of one Python file; empty when the project has none there, or it cannot be read."""
         return self._content(path) if path in self.paths else b""
+
+    def has_star(self, path: str) -> bool:
+        """Whether a file takes over all names of another one."""
+        if path not in self._stars:
+            self._stars[path] = _STAR.search(self.text(path)) is not None
+        return self._stars[path]
 
     @cached_property
     def files(self) -> dict[str, bytes]:
