@@ -54,7 +54,7 @@ class ProjectModules:
 
     def adopt(self, module: Module) -> None:
         """Take over a file that is parsed already, so that its nodes are the same wherever they are met."""
-        self._modules.setdefault(module.path, module)
+        self._modules[module.path] = module
 
     def shed(self) -> None:
         """Drop all trees when there are many of them. Nobody may be in the middle of a question."""
@@ -64,6 +64,7 @@ class ProjectModules:
     def module(self, path: str) -> Module | None:
         """A parsed file; None if it does not parse."""
         self.asked.add(path)
+        self._words.questions.read.add(path)
         if path not in self._modules:
             self._modules[path] = self._parsed(path)
         return self._modules[path]
@@ -102,7 +103,7 @@ class ProjectModules:
         for cut in range(len(parts) - 1, 0, -1):
             path = self._path(".".join(parts[:cut]), seen_from.path)
             if path is not None and not self._may_bind(path, parts[cut]):
-                return None
+                return None  # a package may have a thousand such files
             module = self.module(path) if path is not None else None
             if module is not None:
                 asked = (module.path, ".".join(parts[cut:]))
@@ -113,9 +114,8 @@ class ProjectModules:
         return None
 
     def _may_bind(self, path: str, name: str) -> bool:
-        """Whether a file can give a name a meaning: a package hands on the names of hundreds of files."""
         self.asked.add(path)
-        return name.encode() in self._words.text(path) or self._words.has_star(path)
+        return self._words.binds(path, name)
 
     def _inside(self, module: Module, rest: list[str], steps: int, seen: set[tuple[str, str]]) -> Definition | None:
         found = local_definition(module, ".".join([module.dotted, *rest]))
@@ -189,11 +189,9 @@ class ProjectModules:
         if not registry:
             return None
         found: list[Definition] = []
-        text, marks = key.encode(), re.compile(re.escape(registry.encode()) + rb"[\s)\\]*\.[\s\\]*register")
-        for path in self._words.holding(registry):
-            data = self._words.text(path)
-            if text not in data or marks.search(data) is None:
-                continue
+        text = key.encode()
+        registering = self._words.matching(registry, rf"{re.escape(registry)}[\s)\\]*\.[\s\\]*register")
+        for path in (path for path in registering if text in self._words.text(path)):
             module = self.module(path)
             if module is None:
                 continue
