@@ -41,28 +41,30 @@ def spells(data: bytes, word: bytes) -> bool:
 class Words:
     """The bytes of one file with the answers already given for it."""
 
-    __slots__ = ("_environment", "_found", "_imports", "_rank", "data")
+    __slots__ = ("_environment", "_imports", "_matched", "_rank", "_spelled", "_texts", "data")
 
     def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None) -> None:
         self.data = plain_lines(data)
         self._environment = environment
-        self._found: dict[str, bool] = {}
+        self._texts: dict[str, bool] = {}
+        self._spelled: dict[str, bool] = {}
+        self._matched: dict[str, bool] = {}
         self._rank: bool | None = None
         self._imports: Imports | None = None
 
     def has(self, text: str) -> bool:
         """Whether the file holds `text` anywhere."""
-        answer = self._found.get(text)
+        answer = self._texts.get(text)
         if answer is None:
-            answer = self._found[text] = text.encode() in self.data
+            answer = self._texts[text] = text.encode() in self.data
         return answer
 
     def spells(self, word: str) -> bool:
         """Whether the file has the identifier `word`, not only a longer one that holds it."""
-        key = " " + word
-        answer = self._found.get(key)
+        answer = self._spelled.get(word)
         if answer is None:
-            answer = self._found[key] = spells(self.data, word.encode())
+            text = word.encode()
+            answer = self._spelled[word] = text in self.data and spells(self.data, text)
         return answer
 
     def pinned(self, package: str, below: tuple[int, ...]) -> bool:
@@ -95,15 +97,14 @@ class Words:
 
     def matches(self, pattern: str) -> bool:
         """Whether a regular expression matches somewhere."""
-        key = "/" + pattern
-        answer = self._found.get(key)
+        answer = self._matched.get(pattern)
         if answer is None:
             regex = _COMPILED.get(pattern)
             if regex is None:
                 import re
 
                 regex = _COMPILED[pattern] = re.compile(pattern.encode())
-            answer = self._found[key] = regex.search(self.data) is not None
+            answer = self._matched[pattern] = regex.search(self.data) is not None
         return answer
 
     def rank(self) -> bool:
@@ -124,10 +125,12 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
     kind = needs[0]
     if kind == "word":
         return words.spells(needs[1])
-    if kind == "all":
-        return all(passes(part, words) for part in needs[1:])
-    if kind == "any":
-        return any(passes(part, words) for part in needs[1:])
+    if kind in ("all", "any"):
+        enough = kind == "any"
+        for part in needs[1:]:
+            if passes(part, words) is enough:
+                return enough
+        return not enough
     if kind == "text":
         return words.has(needs[1])
     if kind == "pinned":
