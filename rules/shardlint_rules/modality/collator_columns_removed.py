@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from shardlint.rule import Bad, Findings, Given, Good, LocalRule, Site, entry, observation, origin, table
+from shardlint.rule import Bad, Findings, Given, Good, LocalRule, Site, entries, entry, observation, origin
 from shardlint.rule import signature as declared
 
 _KEPT = frozenset(("label", "label_ids", "labels"))
@@ -105,13 +103,6 @@ class CollatorColumnsRemoved(LocalRule):
             )
 
 
-@cache
-def _any() -> frozenset[str]:
-    """The arguments of the `forward` of all model classes of transformers together."""
-    forwards = table("model_forwards", of=__name__)["forwards"]
-    return frozenset(word for words in forwards.values() for word in str(words).split())
-
-
 def _removes(site: Site) -> bool:
     """Whether the arguments of a Trainer are known and leave `remove_unused_columns` as it is."""
     module, given = site.module, site.argument("args", 1)
@@ -130,7 +121,8 @@ def _forward(site: Site) -> tuple[frozenset[str], bool, str]:
     model = origin(site.argument("model", 0))
     name = model.of("transformers")
     if name.startswith("AutoModel"):
-        return _any() | _KEPT, True, "`forward` of every model"
+        every = entries("model_forwards", "forwards", of=__name__).values()
+        return _KEPT.union(*every), True, "`forward` of every model"
     own = declared(site.module, model.name.removesuffix(".from_pretrained"), of="forward")
     listed = frozenset(entry("model_forwards", "forwards", name, of=__name__).split() if name else ())
     taken, more = (own.names, own.more) if own is not None else (listed, "**" in listed)
