@@ -22,6 +22,7 @@ from shardlint.loading import Row, make
 from shardlint.not_judged import NotJudged
 from shardlint.parsing import broken, parse, syntax_error, too_deep
 from shardlint.query import Scalars
+from shardlint.questions import Questions
 from shardlint.record import Record
 from shardlint.rule import ConfigRule, LocalRule, Rule
 from shardlint.sieve import Suspect
@@ -61,8 +62,9 @@ class Crash:
 class Analysis:
     """Looks at files with a set of rules. `edits` asks for the edits of fixes.
 
-    `project` is the text of the whole project, `launches` gives the commands in it; `collectives` are the calls that
-    its settings add, `modality` the modalities (kind -> name -> words), `world` the sizes that its jobs run with.
+    `words`, given as `project`, is the text of the whole project with what was asked of it, `launches` gives the
+    commands in it; `collectives` are the calls that its settings add, `modality` the modalities (kind -> name ->
+    words), `world` the sizes that its jobs run with.
     """
 
     def __init__(
@@ -92,7 +94,7 @@ class Analysis:
         self.facts: dict[str, Stored] = {}
         self.modules: dict[str, Module] = {}
         self._kept = 0
-        self._words = project or ProjectWords((), lambda _: b"")
+        self.words = project or ProjectWords((), lambda _: b"")
         self._readers: YamlReaders | None = None
         self._launches = launches
         self._scripts: EntryScripts | None = None
@@ -121,8 +123,8 @@ class Analysis:
     def look(self, suspect: Suspect, dotted: str = "") -> Record:
         """The record of a suspect. Facts for program rules are left in `facts`."""
         if suspect.kind == "python":
-            if "modules" in vars(self._words):
-                self._words.modules.shed()
+            if "modules" in vars(self.words):
+                self.words.modules.shed()
             return self._python(suspect, dotted)
         if suspect.kind in DOCUMENTS:
             return self._document(suspect)
@@ -303,13 +305,13 @@ class Analysis:
     def _project_words(self) -> ProjectWords:
         """The text of the project, read when a rule asks; the file is then remembered as asked."""
         self._asked = True
-        return self._words
+        return self.words
 
     def _yaml_readers(self) -> YamlReaders:
         """What the project does with YAML, worked out when a rule asks; the document is then remembered as asked."""
         self._asked = True
         if self._readers is None:
-            self._readers = YamlReaders(self._words.files.values())
+            self._readers = YamlReaders(self.words)
         return self._readers
 
     def _launched(self, config: str) -> list[Launched]:
@@ -319,8 +321,11 @@ class Analysis:
         if self._scripts is None:
             from shardlint.facts.entry_scripts import EntryScripts
 
-            self._scripts = EntryScripts(self._words.modules, self._launches())
+            self._scripts = EntryScripts(self.words.modules, self._launches())
+        # The files behind a script are remembered with the document itself.
+        questions, self.words.questions = self.words.questions, Questions()
         found = self._scripts.of(config)
+        self.words.questions = questions
         self._uses = (self._uses or set()).union(*(one.entry.used for one in found if one.entry is not None))
         return found
 

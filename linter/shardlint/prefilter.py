@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 _LETTERS = frozenset(bytes([code]) for code in range(128) if bytes([code]).isalnum() or code == 95)
 """Bytes that are part of an identifier. Those above 127 may be, or belong to a quotation mark: such a file is kept."""
 
-_APART = bytes(code if bytes([code]) in _LETTERS else 32 for code in range(256))
-"""All other bytes as blanks."""
-
 _COMPILED: dict[str, Pattern[bytes]] = {}
 
 
@@ -43,32 +40,32 @@ def spells(data: bytes, word: bytes) -> bool:
 class Words:
     """The bytes of one file with the answers already given for it."""
 
-    __slots__ = ("_environment", "_found", "_imports", "_rank", "_spelled", "data", "path")
+    __slots__ = ("_environment", "_imports", "_matched", "_rank", "_spelled", "_texts", "data", "path")
 
     def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None, path: str = "") -> None:
         self.data = plain_lines(data)
         self.path = path
         self._environment = environment
-        self._found: dict[str, bool] = {}
-        self._spelled: frozenset[str] | None = None
+        self._texts: dict[str, bool] = {}
+        self._spelled: dict[str, bool] = {}
+        self._matched: dict[str, bool] = {}
         self._rank: bool | None = None
         self._imports: Imports | None = None
 
     def has(self, text: str) -> bool:
         """Whether the file holds `text` anywhere."""
-        answer = self._found.get(text)
+        answer = self._texts.get(text)
         if answer is None:
-            answer = self._found[text] = text.encode() in self.data
+            answer = self._texts[text] = text.encode() in self.data
         return answer
 
     def spells(self, word: str) -> bool:
-        """Whether the file has the identifier `word`, not only a longer one that holds it.
-
-        The rules ask for some forty words of each file: to take it apart once costs less than to search it so often.
-        """
-        if self._spelled is None:
-            self._spelled = frozenset(self.data.translate(_APART).decode().split())
-        return word in self._spelled or (not word.isascii() and spells(self.data, word.encode()))
+        """Whether the file has the identifier `word`, not only a longer one that holds it."""
+        answer = self._spelled.get(word)
+        if answer is None:
+            text = word.encode()
+            answer = self._spelled[word] = text in self.data and spells(self.data, text)
+        return answer
 
     def pinned(self, package: str, below: tuple[int, ...]) -> bool:
         """Whether the project's version of a package may be below a bound."""
@@ -116,15 +113,14 @@ class Words:
 
     def matches(self, pattern: str) -> bool:
         """Whether a regular expression matches somewhere."""
-        key = "/" + pattern
-        answer = self._found.get(key)
+        answer = self._matched.get(pattern)
         if answer is None:
             regex = _COMPILED.get(pattern)
             if regex is None:
                 import re
 
                 regex = _COMPILED[pattern] = re.compile(pattern.encode())
-            answer = self._found[key] = regex.search(self.data) is not None
+            answer = self._matched[pattern] = regex.search(self.data) is not None
         return answer
 
     def rank(self) -> bool:
@@ -145,10 +141,12 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
     kind = needs[0]
     if kind == "word":
         return words.spells(needs[1])
-    if kind == "all":
-        return all(passes(part, words) for part in needs[1:])
-    if kind == "any":
-        return any(passes(part, words) for part in needs[1:])
+    if kind in ("all", "any"):
+        enough = kind == "any"
+        for part in needs[1:]:
+            if passes(part, words) is enough:
+                return enough
+        return not enough
     if kind == "text":
         return words.has(needs[1])
     if kind == "pinned":

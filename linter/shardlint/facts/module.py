@@ -277,6 +277,11 @@ def pairs(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[tuple[as
     return list(zip(target.elts, given, strict=True))
 
 
+def _place(call: ast.Call) -> tuple[int, int, int, int]:
+    """The order of the text; of two calls that begin at one place, the outer one first."""
+    return call.lineno, call.col_offset, -(call.end_lineno or 0), -(call.end_col_offset or 0)
+
+
 _LEAVES = frozenset((ast.Constant, ast.Name, ast.Pass, ast.Break, ast.Continue))
 """Nodes that hold no other node that anybody asks for."""
 
@@ -360,9 +365,8 @@ class _Walk:
                         if item.__class__ not in leaves:
                             push((item, scope if scope is outer or _inside(node, item, None) else outer))
         for calls in module.calls.values():
-            calls.sort(
-                key=lambda call: (call.lineno, call.col_offset, -(call.end_lineno or 0), -(call.end_col_offset or 0))
-            )
+            if len(calls) > 1:
+                calls.sort(key=_place)
         module.functions.sort(key=lambda function: function.lineno)
         # Its methods hold it, and it holds the module: a run without a garbage collector would keep every tree.
         handlers.clear()
