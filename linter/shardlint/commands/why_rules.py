@@ -61,7 +61,7 @@ def missing(needs: tuple[Any, ...], words: Words) -> str:
         return f"`{needs[1]}`"
     if kind == "pinned":
         return f"`{needs[1]}` below {'.'.join(str(part) for part in needs[2])}"
-    if kind in ("reach", "owns"):
+    if kind in ("reach", "own", "imports"):
         return f"a use of `{needs[1]}`"
     if kind == "patch":
         return "an assignment to an attribute of an installed package"
