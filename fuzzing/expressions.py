@@ -22,6 +22,7 @@ from shardlint.knowledge.kinds import KINDS
 from shardlint.knowledge.problem import CheckProblem
 from shardlint.knowledge.trial import Trial
 from shardlint.knowledge.unknown import UNKNOWN
+from shardlint.knowledge.value_tests import is_items, is_mapping
 
 NUMBERS = (0, 1, 2, 3, 7, 8, 64, 4096, -1, -3, 0.5, 1.0, -2.5, 1e308, 2**70, True, False)
 TEXTS = ("", "a", "ab", "muon", "fsdp2", "10", "%d", "{0}")
@@ -35,7 +36,7 @@ NARROWER = re.compile(
     r"|runs over a list|cannot look for|is no key of a mapping|longer than|too large for a float|of an empty list"
     r"|has no `"
 )
-"""Where the language gives no answer though Python may: bounds, and operations on kinds of values that it leaves out."""
+"""Where the language gives no answer though Python may: bounds, and operations on values that it leaves out."""
 
 HOSTILE = (
     "__import__('os').system('true')",
@@ -116,8 +117,7 @@ class Writer:
         if depth > 3 or self.chance.random() < 0.25:
             return self.leaf()
         make = self.chance.choice(
-            (self.arithmetic, self.arithmetic, self.comparison, self.comparison, self.logic, self.logic, self.call)
-            + (self.conditional, self.loop)
+            (*(self.arithmetic, self.comparison, self.logic) * 2, self.call, self.conditional, self.loop)
         )
         return f"({make(depth + 1)})"
 
@@ -126,8 +126,7 @@ class Writer:
         if self.chance.random() < 0.65:
             return self.chance.choice(KEYS)
         given = self.chance.choice((*NUMBERS, *TEXTS, None))
-        spelled = {True: "true", False: "false", None: "null"}
-        return spelled.get(given, repr(given)) if given in (None, True, False) and given not in (0, 1) else repr(given)
+        return "null" if given is None else repr(given).lower() if isinstance(given, bool) else repr(given)
 
     def arithmetic(self, depth: int) -> str:
         """`a + b`, `-a`."""
@@ -221,10 +220,7 @@ class _Keys(dict[str, Any]):
 
 
 def _with_attributes(value: Any) -> Any:
-    if isinstance(value, dict):
-        inside: dict[str, Any] = value
-        return _Keys({key: _with_attributes(inner) for key, inner in inside.items()})
-    return value
+    return _Keys({str(key): _with_attributes(inner) for key, inner in value.items()}) if is_mapping(value) else value
 
 
 def _divides(by: Any, value: Any) -> bool:
@@ -234,10 +230,22 @@ def _divides(by: Any, value: Any) -> bool:
 
 
 def _multiplied(*given: Any) -> Any:
-    items = given if len(given) > 1 else given[0]
+    items: Sequence[Any] = given if len(given) > 1 else (*given,)[0]
     if any(not isinstance(item, (int, float)) for item in items):
         raise TypeError
     return math.prod(items)
+
+
+def _found(text: str, pattern: str) -> bool:
+    return re.search(pattern, text) is not None
+
+
+def _there(_value: Any) -> bool:
+    return True
+
+
+def _there_or(value: Any, _default: Any) -> Any:
+    return value
 
 
 class _Numeric(ast.NodeTransformer):
@@ -245,8 +253,8 @@ class _Numeric(ast.NodeTransformer):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         self.generic_visit(node)
-        name = {ast.Mult: "_times", ast.Mod: "_modulo"}.get(type(node.op))
-        if name is None:
+        name = "_times" if isinstance(node.op, ast.Mult) else "_modulo"
+        if not isinstance(node.op, (ast.Mult, ast.Mod)):
             return node
         return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [node.left, node.right], []), node)
 
@@ -274,10 +282,10 @@ def _python(text: str, given: Mapping[str, Any]) -> Any:
         **{one.__name__: one for one in (len, min, max, abs, sum, any, all)},
         "product": _multiplied,
         "divides": _divides,
-        "startswith": lambda text, start: str.startswith(text, start),
-        "matches": lambda text, pattern: re.search(pattern, text) is not None,
-        "exists": lambda value: True,
-        "default": lambda value, other: value,
+        "startswith": str.startswith,
+        "matches": _found,
+        "exists": _there,
+        "default": _there_or,
         "key": key,
         "_times": _for_numbers(operator.mul),
         "_modulo": _for_numbers(operator.mod),
@@ -316,9 +324,7 @@ def agrees(text: str, given: Mapping[str, Any], chance: Random) -> str:
     return "known"
 
 
-def _hidden(
-    text: str, expression: Expression, condition: Condition, given: Mapping[str, Any], chance: Random
-) -> None:
+def _hidden(text: str, expression: Expression, condition: Condition, given: Mapping[str, Any], chance: Random) -> None:
     """An answer that is known with some values hidden must be Python's whatever they are."""
     hidden = chance.sample(("a", "b", "s", "n", "l"), 2)
     source = PlainSource({**given, **dict.fromkeys(hidden, "${x}")})
@@ -332,17 +338,18 @@ def _hidden(
             continue
         wrong = ours is not UNKNOWN and not _same(ours, python, hidden=True)
         if wrong or (truth is not UNKNOWN and truth is not bool(python)):
-            raise Broken("an answer that hidden values change", f"{text}\n{full}\n{ours!r} {truth!r}, Python: {python!r}")
+            raise Broken(
+                "an answer that hidden values change", f"{text}\n{full}\n{ours!r} {truth!r}, Python: {python!r}"
+            )
 
 
-def _same(ours: Any, python: Any, *, hidden: bool = False) -> bool:
+def _same(ours: object, python: object, *, hidden: bool = False) -> bool:
     """Equal and of one type; a NaN is a NaN; in a list a hidden value is like any."""
     if hidden and ours is UNKNOWN:
         return True
-    if isinstance(ours, (list, tuple)) and isinstance(python, (list, tuple)):
-        one: Sequence[Any] = ours
-        other: Sequence[Any] = python
-        return len(one) == len(other) and all(_same(a, b, hidden=hidden) for a, b in zip(one, other, strict=True))
+    if is_items(ours) and is_items(python):
+        pairs = zip(ours, python, strict=False)
+        return len(ours) == len(python) and all(_same(one, other, hidden=hidden) for one, other in pairs)
     if isinstance(ours, float) and isinstance(python, float) and math.isnan(ours):
         return math.isnan(python)
     return bool(ours == python) and (type(ours) is type(python) or isinstance(python, dict))
@@ -354,7 +361,9 @@ def hostile(chance: Random) -> str:
     if chance.random() < 0.5:
         return text
     other = chance.choice((*HOSTILE, Writer(chance).expression()))
-    return chance.choice((f"({text}) and ({other})", f"[{text}, {other}]", f"len({text})", text[: len(text) // 2] + other))
+    return chance.choice(
+        (f"({text}) and ({other})", f"[{text}, {other}]", f"len({text})", text[: len(text) // 2] + other)
+    )
 
 
 def check(chance: Random) -> dict[str, Any]:
@@ -362,25 +371,43 @@ def check(chance: Random) -> dict[str, Any]:
     writer = Writer(chance)
 
     def some() -> Any:
-        return chance.choice((writer.expression(), hostile(chance), "train.*", "a", 3, None, True, [], {}, ["a", "t.x"]))
+        odd: tuple[Any, ...] = ("train.*", "a", 3, None, True, [], {}, ["a", "t.x"])
+        return chance.choice((writer.expression(), hostile(chance), *odd))
 
     kind = chance.choice((None, *KINDS))
     plain: dict[str, Any] = {} if kind is None else {"kind": kind}
     for name in (*(KINDS[kind].needs if kind else ("require",)), *(KINDS[kind].may if kind else ())):
-        plain[name] = {"keys": ["t.*", "a"], "needs": ["b"], "value": "a", "by": "b", "package": "torch"}.get(name, "a.b")
+        plain[name] = {"keys": ["t.*", "a"], "needs": ["b"], "value": "a", "by": "b", "package": "torch"}.get(
+            name, "a.b"
+        )
         if chance.random() < 0.4:
             plain[name] = some()
     if kind is None:
         plain["require"] = chance.choice((writer.expression(), hostile(chance)))
     for name in ("when", "unless", "let", "at", "files"):
         if chance.random() < 0.3:
-            plain[name] = some() if name != "let" else {"y": writer.expression(), "z": chance.choice(("y + y", "z", "y"))}
+            plain[name] = (
+                some() if name != "let" else {"y": writer.expression(), "z": chance.choice(("y + y", "z", "y"))}
+            )
     return plain
 
 
 def text_of_message(chance: Random) -> str:
     """A template, sound or not."""
-    parts = ("{a}", "{{", "}}", "{", "}", " text ", "{t.x * 2}", "{feasible.world_size}", "{at}", "{s!r}", "{a:>9}", "{}")
+    parts = (
+        "{a}",
+        "{{",
+        "}}",
+        "{",
+        "}",
+        " text ",
+        "{t.x * 2}",
+        "{feasible.world_size}",
+        "{at}",
+        "{s!r}",
+        "{a:>9}",
+        "{}",
+    )
     return "".join(chance.choice(parts) for _ in range(chance.choice((0, 1, 3, 9))))
 
 

@@ -299,7 +299,9 @@ def config_check(world: World, chance: Random) -> Case:
         "values.json": json.dumps(given),
         "check.json": json.dumps(expressions.check(chance)),
         "message": expressions.text_of_message(chance),
-        "a.yaml": json.dumps({**given, "l": [*range(chance.choice((3, 3, 9_000)))], "s": "a" * chance.choice((3, 9_000))}),
+        "a.yaml": json.dumps(
+            {**given, "l": [*range(chance.choice((3, 3, 9_000)))], "s": "a" * chance.choice((3, 9_000))}
+        ),
     }
     if chance.random() < 0.3:
         files["a.yaml"] = documents.Writer(world.words, chance).document("a.yaml")

@@ -28,7 +28,9 @@ def test_a_path_is_read(text: str, path: tuple[str | int, ...]) -> None:
     assert key_path(pointer_of(path), ()) == path
 
 
-@pytest.mark.parametrize("text", ["", ".", "a.", ".a", "a..b", "a b", "a[", "a[x]", "a['b']", "a[-1]", '"a"b', "a\nb", 3, None])
+@pytest.mark.parametrize(
+    "text", ["", ".", "a.", ".a", "a..b", "a b", "a[", "a[x]", "a['b']", "a[-1]", '"a"b', "a\nb", 3, None]
+)
 def test_what_is_no_path_is_refused(text: object) -> None:
     with pytest.raises(CheckProblem, match="key path") as caught:
         key_path(text, ("at",))

@@ -188,7 +188,9 @@ def test_a_document_that_nobody_holds_is_forgotten() -> None:
     assert len(key_source._SOURCES) == before - 1  # pyright: ignore[reportPrivateUsage]
 
 
-PLAIN = PlainSource({"train": {"lr": 0.1, "open": "${x}", "lr_text": "1e-5", "none": None, 3: "three"}, "l": [{"a": 1}]})
+PLAIN = PlainSource(
+    {"train": {"lr": 0.1, "open": "${x}", "lr_text": "1e-5", "none": None, 3: "three"}, "l": [{"a": 1}]}
+)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,13 @@ from shardlint.knowledge.template import Template, literal, shown
 from shardlint.knowledge.trial import Trial
 from shardlint.knowledge.unknown import UNKNOWN
 
-VALUES: dict[str, object] = {"a": 3, "t": {"x": None, "y": True}, "l": [1, "b", "${x}"], "s": "two\nlines", "long": "x" * 500}
+VALUES: dict[str, object] = {
+    "a": 3,
+    "t": {"x": None, "y": True},
+    "l": [1, "b", "${x}"],
+    "s": "two\nlines",
+    "long": "x" * 500,
+}
 
 
 def filled(text: str, *sizes: int | None, feasible: tuple[int, ...] = ()) -> str:

@@ -352,7 +352,9 @@ def _clauses(plain: Mapping[str, object]) -> list[Clause]:
         return [Clause(source, "", where=("require",))]
     form = KINDS.get(kind) if isinstance(kind, str) else None
     if form is None:
-        raise CheckProblem(("kind",), f"`{shortened(str(kind))}` is no kind of config check: there are {', '.join(KINDS)}")
+        raise CheckProblem(
+            ("kind",), f"`{shortened(str(kind))}` is no kind of config check: there are {', '.join(KINDS)}"
+        )
     _check_keys(plain, form.needs, form.may)
     return list(form.clauses(plain))
 
@@ -371,7 +373,8 @@ def _check_keys(plain: Mapping[str, object], needs: Sequence[str], may: Sequence
             close = get_close_matches(str(name), known, 1)
             hint = f", did you mean `{close[0]}`?" if close else f": there are {', '.join(known)}"
             raise CheckProblem(
-                (str(name),), f"`{shortened(str(name))}` is nothing that {f'`{kind}`' if kind else '`config`'} takes{hint}"
+                (str(name),),
+                f"`{shortened(str(name))}` is nothing that {f'`{kind}`' if kind else '`config`'} takes{hint}",
             )
 
 

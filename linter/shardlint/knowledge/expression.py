@@ -85,7 +85,9 @@ def define(given: object, scope: Scope) -> None:
     for index, (name, source) in enumerate(given.items()):
         where = ("let", str(name))
         if not isinstance(name, str) or not name.isidentifier() or keyword.iskeyword(name) or name.startswith("_"):
-            raise CheckProblem(where, f"`{shortened(str(name))}` cannot be a name: take letters, digits and `_`, a letter first")
+            raise CheckProblem(
+                where, f"`{shortened(str(name))}` cannot be a name: take letters, digits and `_`, a letter first"
+            )
         if name in RESERVED:
             raise CheckProblem(where, f"`{name}` has a meaning already; choose another name")
         tree = parse(source, where)

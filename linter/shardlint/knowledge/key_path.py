@@ -74,7 +74,9 @@ def key_pattern(text: object, where: tuple[str | int, ...]) -> KeyPattern:
             at += 1
         found = _STEP.match(text, at)
         if found is None or (steps and found["index"] is None and text[at - 1] != "."):
-            raise CheckProblem(where, f'`{shortened(text)}` is no key path: write `train.optimizer.lr` or `layers[0]."a.b"`')
+            raise CheckProblem(
+                where, f'`{shortened(text)}` is no key path: write `train.optimizer.lr` or `layers[0]."a.b"`'
+            )
         at = found.end()
         step: str | int
         if found["index"] is not None:
