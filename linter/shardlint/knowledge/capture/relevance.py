@@ -1,0 +1,110 @@
+"""Which candidate an incident speaks of: what people wrote about the cause tells which part of the fix counted."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from shardlint.knowledge.capture.candidate import Candidate
+
+_NAME = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*(?:\.[A-Za-z_$][A-Za-z0-9_$]*)*")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+_SHORTEST = 3
+"""Letters of a word that counts; numbers count at any length."""
+
+_SHORTEST_STEM = 4
+_LONGEST_ENDING = 3
+"""`load` and `loaded` are one word: the shorter begins the longer, which has at most so many letters more."""
+
+_UNSAID = 0.1
+"""What a word costs that nobody used."""
+
+_ANYTHING = frozenset(("VALUE", "TEXT", "FUNCTION", "ITEM", "ITEMS", "SELF", "TEST", "TURN", "TURNS", "X"))
+"""Metavariables that stand for no name."""
+
+_SYNTAX = frozenset(
+    ("if", "for", "while", "with", "def", "not", "and", "import", "from", "async", "exists", "default", "True", "False")
+    + ("true", "false", "None", "none")
+)
+"""Words of patterns and conditions that are no names."""
+
+_RELATIONS = (
+    ("%", re.compile(r"multiple of|divisible|evenly|remainder|\bdivides\b")),
+    (">=", re.compile(r"at least|less than|fewer|too few|too small|below|not enough|smaller")),
+    ("<=", re.compile(r"at most|more than|too many|too (?:large|big|high)|above|exceed|larger|greater")),
+)
+"""What people say of a relation between numbers."""
+
+
+def by_relevance(candidates: Sequence[Candidate], told: str) -> list[Candidate]:
+    """The candidates in the order of how much of them is spoken of; what is equal keeps its order.
+
+    told: title, symptom and cause.
+    """
+    words = set(_words(told))
+    spoken = {sign for sign, phrase in _RELATIONS if phrase.search(told.lower())}
+    return sorted(candidates, key=lambda one: -_score(one, words, spoken))
+
+
+def _score(candidate: Candidate, words: set[str], spoken: set[str]) -> float:
+    calls = candidate.check.get("calls")
+    if isinstance(calls, list) and calls:
+        return max(_spoken_of([(name, "calls")], words, spoken) for name in calls)
+    return _spoken_of(list(_texts(candidate.check)), words, spoken)
+
+
+def _spoken_of(texts: Sequence[tuple[str, str]], words: set[str], spoken: set[str]) -> float:
+    names = {word for text, key in texts for name in _names(text, key) for word in _of_name(name)}
+    said = {word for word in words if any(_alike(name, word) for name in names)}
+    unsaid = {name for name in names if not any(_alike(name, word) for word in words)}
+    relation = any(f" {sign} " in text for sign in spoken for text, _ in texts)
+    return len(said) - _UNSAID * len(unsaid) + relation
+
+
+def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """The texts of a check that say what is looked for, each with its key; not its files."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            if name not in ("files", "at", "where", "kind"):
+                yield from _texts(inner, name)
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from _texts(inner, key)
+    elif isinstance(value, str):
+        yield value, key
+
+
+def _names(text: str, key: str) -> Iterator[str]:
+    """The names of a text. Of what would be right, the value does not count: people tell what was wrong."""
+    for found in _NAME.finditer(text):
+        if key != "not" or text[found.end() : found.end() + 1] in ("(", "="):
+            yield found[0]
+
+
+def _of_name(name: str) -> Iterator[str]:
+    """The words of the last part of a dotted name: the module that it lies in says nothing."""
+    parts = name.split(".")
+    if not name.startswith("$"):
+        parts = parts[-1:]
+    elif parts[0].strip("$").rstrip("0123456789") in _ANYTHING:
+        del parts[0]
+    if name not in _SYNTAX:
+        for part in parts:
+            yield from _words(part)
+
+
+def _words(text: str) -> Iterator[str]:
+    for word in _WORD.findall(text):
+        if len(word) >= _SHORTEST or word.isdigit():
+            yield word.lower()
+
+
+def _alike(word: str, other: str) -> bool:
+    shorter, longer = sorted((word, other), key=len)
+    if word == other:
+        return True
+    ending = len(longer) - len(shorter)
+    return len(shorter) >= _SHORTEST_STEM and ending <= _LONGEST_ENDING and longer.startswith(shorter)
