@@ -90,7 +90,7 @@ class _Candidates:
     def _for_its_user(self, candidate: Candidate, statement: ast.stmt) -> Iterator[Candidate]:
         """The same, only where the value goes to the call that it went to here."""
         if isinstance(statement, ast.Assign):
-            targets = set().union(*map(objects, statement.targets))
+            targets = {one for target in statement.targets for one in objects(target)}
             for user in self._users(statement, targets)[:1]:
                 check = {**candidate.check, "before": self._loosely(user)}
                 yield Candidate("pattern", check, f"{candidate.why}, and it goes to `{ast.unparse(user.func)}`")

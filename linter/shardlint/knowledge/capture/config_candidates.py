@@ -126,8 +126,11 @@ def _put_in(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> It
     if isinstance(good, bool):
         there = f"{there} and {key} == {_literal(good)}"
     why = f"the fix sets `{key}` to {_shown(good)}" if isinstance(good, bool) else f"the fix gives `{key}`"
+    # Where the block of the key is not there, nothing is missing in it.
+    block = key.rpartition(".")[0]
+    beside = f"exists({block}) and " if any(other.startswith(f"{block}.") for other in before) and block else ""
     for given in _circumstances(key, before, after):
-        yield {"when": given, "require": there, "at": _key_of(given, before)}, f"{why} where `{given}`"
+        yield {"when": beside + given, "require": there, "at": _key_of(given, before)}, f"{why} where `{given}`"
     for other in _near(key, before)[:3]:
         check = {"when": f"exists({other})", "require": there, "at": other}
         yield check, f"{why} beside `{other}`"
@@ -138,7 +141,7 @@ def _taken_away(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -
     fresh = [other for other in after if other not in before and after[other] == before[key]]
     for other in fresh[:1]:
         yield {"kind": "renamed", "from": key, "to": other}, f"the fix calls it `{other}`"
-    near = [other for other in _near(key, before) if other in after and after[other]]
+    near = [other for other in _near(key, before) if after.get(other)]
     # Two switches may exclude each other; a key that is always there excludes nothing.
     switches = [other for other in near if after[other] is True]
     for other in [*switches, *(other for other in near if other not in switches)]:

@@ -95,14 +95,16 @@ def paired(removed: Sequence[ast.stmt], added: Sequence[ast.stmt]) -> list[tuple
     found: list[tuple[ast.stmt, ast.stmt]] = []
     rest = list(added)
     for bad in removed:
-        near = [
-            (SequenceMatcher(None, ast.dump(bad), ast.dump(one)).ratio(), one) for one in rest if type(one) is type(bad)
-        ]
+        near = [(_likeness(bad, one), one) for one in rest if type(one) is type(bad)]
         best = max(near, key=lambda pair: pair[0], default=(0.0, bad))
         if best[0] >= _ALIKE:
             found.append((bad, best[1]))
             del rest[: rest.index(best[1]) + 1]
     return found
+
+
+def _likeness(bad: ast.stmt, good: ast.stmt) -> float:
+    return SequenceMatcher(None, ast.dump(bad), ast.dump(good), autojunk=False).ratio()
 
 
 def smallest(bad: ast.AST, good: ast.AST) -> list[tuple[ast.AST, ast.AST]]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from shardlint.knowledge.capture.difference import is_list
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from shardlint.knowledge.capture.candidate import Candidate
 
@@ -25,10 +27,7 @@ _UNSAID = 0.1
 _ANYTHING = frozenset(("VALUE", "TEXT", "FUNCTION", "ITEM", "ITEMS", "SELF", "TEST", "TURN", "TURNS", "X"))
 """Metavariables that stand for no name."""
 
-_SYNTAX = frozenset(
-    ("if", "for", "while", "with", "def", "not", "and", "import", "from", "async", "exists", "default", "True", "False")
-    + ("true", "false", "None", "none")
-)
+_SYNTAX = re.compile(r"if|for|while|with|def|not|and|import|from|async|exists|default|True|False|true|false|None|none")
 """Words of patterns and conditions that are no names."""
 
 _RELATIONS = (
@@ -45,15 +44,21 @@ def by_relevance(candidates: Sequence[Candidate], told: str) -> list[Candidate]:
     told: title, symptom and cause.
     """
     words = set(_words(told))
+    if not words:
+        return list(candidates)
     spoken = {sign for sign, phrase in _RELATIONS if phrase.search(told.lower())}
     return sorted(candidates, key=lambda one: -_score(one, words, spoken))
 
 
 def _score(candidate: Candidate, words: set[str], spoken: set[str]) -> float:
-    calls = candidate.check.get("calls")
-    if isinstance(calls, list) and calls:
-        return max(_spoken_of([(name, "calls")], words, spoken) for name in calls)
-    return _spoken_of(list(_texts(candidate.check)), words, spoken)
+    texts = list(_texts(candidate.check))
+    # Each forbidden call is a case of its own: what is said of one of them is said of all.
+    alternatives = [one for one in texts if one[1] == "calls"]
+    return (
+        max(_spoken_of([one], words, spoken) for one in alternatives)
+        if alternatives
+        else _spoken_of(texts, words, spoken)
+    )
 
 
 def _spoken_of(texts: Sequence[tuple[str, str]], words: set[str], spoken: set[str]) -> float:
@@ -64,17 +69,15 @@ def _spoken_of(texts: Sequence[tuple[str, str]], words: set[str], spoken: set[st
     return len(said) - _UNSAID * len(unsaid) + relation
 
 
-def _texts(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+def _texts(check: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """The texts of a check that say what is looked for, each with its key; not its files."""
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            if name not in ("files", "at", "where", "kind"):
-                yield from _texts(inner, name)
-    elif isinstance(value, (list, tuple)):
-        for inner in value:
-            yield from _texts(inner, key)
-    elif isinstance(value, str):
-        yield value, key
+    for key, value in check.items():
+        if key not in ("files", "at", "where", "kind"):
+            yield from ((str(one), key) for one in _listed(value))
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if is_list(value) else [value]
 
 
 def _names(text: str, key: str) -> Iterator[str]:
@@ -91,7 +94,7 @@ def _of_name(name: str) -> Iterator[str]:
         parts = parts[-1:]
     elif parts[0].strip("$").rstrip("0123456789") in _ANYTHING:
         del parts[0]
-    if name not in _SYNTAX:
+    if not _SYNTAX.fullmatch(name):
         for part in parts:
             yield from _words(part)
 

@@ -104,7 +104,7 @@ def objects(node: ast.AST) -> set[str]:
 def given(call: ast.Call) -> set[str]:
     """The names, and dotted names, that a call is given."""
     arguments = [*call.args, *(keyword.value for keyword in call.keywords)]
-    return set().union(*map(objects, arguments)) if arguments else set()
+    return {one for argument in arguments for one in objects(argument)}
 
 
 def same_receiver(call: ast.Call, other: ast.Call) -> bool:
