@@ -47,11 +47,14 @@ def code_candidates(bad: str, good: str, told: str = "") -> list[Candidate]:
 
 
 def _reserve(candidate: Candidate) -> int:
-    """How late a candidate comes: an import changes with what it is imported for, and a log line with anything."""
+    """How late a candidate comes: an import changes with what it is imported for, a log line with anything, and a match
+    of several calls is a copy of one incident's code."""
+    check = candidate.check
     if candidate.kind == "forbidden":
-        return 0 if "guards" in candidate.check or "calls" in candidate.check else 2
-    told = [text for name, text in candidate.check.items() if name in ("match", "not_after", "not_before")]
-    return 1 if any(is_quiet(text.partition("(")[0]) for text in told if "(" in text) else 0
+        return 0 if "guards" in check or "calls" in check else 2
+    told = [check[name] for name in ("match", "not_after", "not_before") if name in check]
+    quiet = any(is_quiet(text.partition("(")[0]) for text in told if "(" in text)
+    return 1 if quiet or check["match"].count("(") > 1 else 0
 
 
 class _Candidates:
@@ -103,7 +106,10 @@ class _Candidates:
     def _call(self, bad: ast.Call, good: ast.Call) -> Iterator[Candidate]:
         """A call that is given something else, or calls something else."""
         if not same(bad.func, good.func):
-            called = self.general.pattern(ast.Call(bad.func, [rest()], []))
+            called = self._loosely(bad)
+            if any(same(bad, argument) for argument in good.args):
+                check = {"match": called, "not_inside": self._loosely(good)}
+                yield Candidate("pattern", check, f"the fix hands it to `{ast.unparse(good.func)}`")
             yield Candidate("pattern", {"match": called}, f"the fix no longer calls `{ast.unparse(bad.func)}` here")
             return
         before = {keyword.arg: keyword for keyword in bad.keywords if keyword.arg}

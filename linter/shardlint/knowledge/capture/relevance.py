@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shardlint.knowledge.capture.difference import is_list
 
@@ -38,35 +38,43 @@ _RELATIONS = (
 """What people say of a relation between numbers."""
 
 
+class _Told(NamedTuple):
+    """What an incident speaks of: words, names as code writes them, and signs of relations."""
+
+    words: frozenset[str]
+    names: frozenset[str]
+    signs: frozenset[str]
+
+
 def by_relevance(candidates: Sequence[Candidate], told: str) -> list[Candidate]:
     """The candidates in the order of how much of them is spoken of; what is equal keeps its order.
 
     told: title, symptom and cause.
     """
-    words = set(_words(told))
-    if not words:
-        return list(candidates)
-    spoken = {sign for sign, phrase in _RELATIONS if phrase.search(told.lower())}
-    return sorted(candidates, key=lambda one: -_score(one, words, spoken))
+    said = _Told(
+        frozenset(_words(told)),
+        frozenset(part for name in _NAME.findall(told) for part in name.split(".") if "_" in part),
+        frozenset(sign for sign, phrase in _RELATIONS if phrase.search(told.lower())),
+    )
+    return sorted(candidates, key=lambda one: -_score(one, said)) if said.words else list(candidates)
 
 
-def _score(candidate: Candidate, words: set[str], spoken: set[str]) -> float:
+def _score(candidate: Candidate, told: _Told) -> float:
     texts = list(_texts(candidate.check))
     # Each forbidden call is a case of its own: what is said of one of them is said of all.
-    alternatives = [one for one in texts if one[1] == "calls"]
-    return (
-        max(_spoken_of([one], words, spoken) for one in alternatives)
-        if alternatives
-        else _spoken_of(texts, words, spoken)
-    )
+    alternatives = [[one] for one in texts if one[1] == "calls"] or [texts]
+    return max(_spoken_of(one, told) for one in alternatives)
 
 
-def _spoken_of(texts: Sequence[tuple[str, str]], words: set[str], spoken: set[str]) -> float:
-    names = {word for text, key in texts for name in _names(text, key) for word in _of_name(name)}
-    said = {word for word in words if any(_alike(name, word) for name in names)}
-    unsaid = {name for name in names if not any(_alike(name, word) for word in words)}
-    relation = any(f" {sign} " in text for sign in spoken for text, _ in texts)
-    return len(said) - _UNSAID * len(unsaid) + relation
+def _spoken_of(texts: Sequence[tuple[str, str]], told: _Told) -> float:
+    """How much is spoken of: each word, a name in full once more, and a relation between numbers."""
+    names = {name for text, key in texts for name in _names(text, key)}
+    words = {word for name in names for word in _of_name(name)}
+    said = [word for word in told.words if any(_alike(word, one) for one in words)]
+    unsaid = [word for word in words if not any(_alike(word, one) for one in told.words)]
+    in_full = {name.rpartition(".")[2].lstrip("$") for name in names} & told.names
+    relations = [sign for sign in told.signs if any(f" {sign} " in text for text, _ in texts)]
+    return len(said) - _UNSAID * len(unsaid) + len(in_full) + bool(relations)
 
 
 def _texts(check: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
