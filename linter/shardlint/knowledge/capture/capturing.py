@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from shardlint.loading import Row
 
 _EVERY_CONFIG = ("*.yaml", "*.yml")
+_MOST = 40
+"""Candidates that are tried: a fix that gives more than that changed several things at once."""
 
 
 class Tried(NamedTuple):
@@ -59,9 +61,12 @@ def proposals(incident: Incident, files: Sequence[str]) -> list[Candidate]:
     """The checks that might tell the snippets apart, the best first; the one that is given, if one is."""
     if incident.check is not None:
         return [Candidate(*incident.check, "it was given")]
+    told = " ".join((incident.title, incident.symptom, incident.cause))
     if isinstance(incident.bad, str):
-        return code_candidates(incident.bad, incident.good)
-    return config_candidates(incident.bad, incident.good, tuple(files) or _EVERY_CONFIG)
+        found = code_candidates(incident.bad, incident.good, told)
+    else:
+        found = config_candidates(incident.bad, incident.good, tuple(files) or _EVERY_CONFIG, told)
+    return found[:_MOST]
 
 
 def tried(incident: Incident, candidate: Candidate, session: Session) -> Tried:

@@ -6,22 +6,34 @@ The order is that of preference: a relation between keys says why a value was wr
 from __future__ import annotations
 
 import json
+import re
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 from shardlint.knowledge.capture.candidate import Candidate
+from shardlint.knowledge.capture.relevance import by_relevance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from typing import TypeGuard
 
-_MOST = 40
 _MOST_PARTNERS = 12
 """Other keys that a changed one is compared with, the nearest first."""
 
+_CHOICE = re.compile(r"[A-Za-z0-9_-]{1,40}")
+"""A text that chooses one of several."""
 
-def config_candidates(bad: Mapping[str, Any], good: Mapping[str, Any], files: tuple[str, ...]) -> list[Candidate]:
-    """Candidates from two documents; `files` are the patterns of the files that they hold for."""
+Check = tuple[dict[str, Any], str]
+"""What a candidate asks, and why."""
+
+
+def config_candidates(
+    bad: Mapping[str, Any], good: Mapping[str, Any], files: tuple[str, ...], told: str = ""
+) -> list[Candidate]:
+    """Candidates from two documents; those come first that `told`, the words of the incident, speaks of.
+
+    `files` are the patterns of the files that they hold for.
+    """
     before, after = dict(_leaves(bad, "")), dict(_leaves(good, ""))
     found: dict[str, Candidate] = {}
     for key in [*before, *(key for key in after if key not in before)]:
@@ -29,7 +41,7 @@ def config_candidates(bad: Mapping[str, Any], good: Mapping[str, Any], files: tu
             continue
         for check, why in _for_key(key, before, after):
             found.setdefault(json.dumps(check, default=str), Candidate("config", {"files": [*files], **check}, why))
-    return list(found.values())[:_MOST]
+    return by_relevance(list(found.values()), told)
 
 
 def _leaves(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
@@ -42,7 +54,7 @@ def _leaves(value: Any, prefix: str) -> Iterator[tuple[str, Any]]:
         yield prefix, value
 
 
-def _for_key(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+def _for_key(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Check]:
     if key not in after:
         yield from _taken_away(key, before, after)
     elif key not in before:
@@ -51,22 +63,40 @@ def _for_key(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> I
         yield from _changed(key, before, after)
 
 
-def _changed(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+def _changed(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Check]:
+    """Another value. The bad one is known to be wrong; the good one is the only right one if it is yes or no."""
     bad, good = before[key], after[key]
     if _is_number(bad) and _is_number(good):
         yield from _relations(key, bad, good, before, after)
+    wrong = {"require": f"{key} != {_literal(bad)}", "at": key}, f"the fix no longer has `{key}: {_shown(bad)}`"
+    right = {"require": f"{key} == {_literal(good)}", "at": key}, f"the fix sets `{key}` to {_shown(good)}"
+    ways = (right, wrong) if isinstance(good, bool) else (wrong, right)
+    for given in _circumstances(key, before, after) if bad is not None else ():
+        for check, why in ways:
+            yield {"when": given, **check}, f"{why} where `{given}`"
+    yield from ways
+
+
+def _circumstances(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
+    """Conditions on other keys that hold before and after the fix, the nearest first.
+
+    What looks like a name or a path of one run is no condition for others.
+    """
     for other in _near(key, before):
-        if isinstance(before[other], (str, bool)) and after.get(other) == before[other] and bad is not None:
-            given = f"{other} == {_literal(before[other])}"
-            check = {"when": given, "require": f"{key} == {_literal(good)}", "at": key}
-            yield check, f"the fix sets `{key}` where `{given}`"
-    yield {"require": f"{key} != {_literal(bad)}", "at": key}, f"the fix no longer has `{key}: {_shown(bad)}`"
-    yield {"require": f"{key} == {_literal(good)}", "at": key}, f"the fix sets `{key}` to {_shown(good)}"
+        value = before[other]
+        if after.get(other) != value:
+            continue
+        if value is True or (value and not isinstance(value, (str, bool))):
+            yield f"default({other!r}, false)"
+        elif value is False:
+            yield f"not default({other!r}, true)"
+        elif isinstance(value, str) and _CHOICE.fullmatch(value):
+            yield f"{other} == {_literal(value)}"
 
 
 def _relations(
     key: str, bad: float, good: float, before: Mapping[str, Any], after: Mapping[str, Any]
-) -> Iterator[tuple[dict[str, Any], str]]:
+) -> Iterator[Check]:
     """Divisibility and order between the changed number and others that the fix left alone."""
     partners = [
         other for other in _near(key, before) if _is_number(before[other]) and after.get(other) == before[other]
@@ -89,25 +119,39 @@ def _relations(
         yield {"require": f"{key} {sign} {good}", "at": key}, f"the fix bounds `{key}` by {good}"
 
 
-def _put_in(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    for other in _near(key, before):
-        if isinstance(before[other], (str, bool)) and before[other] and after.get(other) == before[other]:
-            given = f"{other} == {_literal(before[other])}"
-            yield {"when": given, "require": f"exists({key})", "at": other}, f"the fix gives `{key}` where `{given}`"
+def _put_in(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Check]:
+    """A key that was missing. If its value is yes or no, the other one would be as wrong as none."""
+    good = after[key]
+    there = f"exists({key})"
+    if isinstance(good, bool):
+        there = f"{there} and {key} == {_literal(good)}"
+    why = f"the fix sets `{key}` to {_shown(good)}" if isinstance(good, bool) else f"the fix gives `{key}`"
+    # Where the block of the key is not there, nothing is missing in it.
+    block = key.rpartition(".")[0]
+    beside = f"exists({block}) and " if any(other.startswith(f"{block}.") for other in before) and block else ""
+    for given in _circumstances(key, before, after):
+        yield {"when": beside + given, "require": there, "at": _key_of(given, before)}, f"{why} where `{given}`"
     for other in _near(key, before)[:3]:
-        check = {"when": f"exists({other})", "require": f"exists({key})", "at": other}
-        yield check, f"the fix gives `{key}` beside `{other}`"
-    yield {"require": f"exists({key})"}, f"the fix gives `{key}`"
+        check = {"when": f"exists({other})", "require": there, "at": other}
+        yield check, f"{why} beside `{other}`"
+    yield {"require": there}, why
 
 
-def _taken_away(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+def _taken_away(key: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Check]:
     fresh = [other for other in after if other not in before and after[other] == before[key]]
     for other in fresh[:1]:
         yield {"kind": "renamed", "from": key, "to": other}, f"the fix calls it `{other}`"
-    for other in _near(key, before)[:4]:
-        if other in after:
-            yield {"kind": "exclusive", "keys": [other, key]}, f"the fix keeps `{other}` and drops `{key}`"
+    near = [other for other in _near(key, before) if after.get(other)]
+    # Two switches may exclude each other; a key that is always there excludes nothing.
+    switches = [other for other in near if after[other] is True]
+    for other in [*switches, *(other for other in near if other not in switches)]:
+        yield {"kind": "exclusive", "keys": [other, key]}, f"the fix keeps `{other}` and drops `{key}`"
     yield {"require": f"not exists({key})", "at": key}, f"the fix drops `{key}`"
+
+
+def _key_of(given: str, before: Mapping[str, Any]) -> str:
+    """The key that a condition of `_circumstances` is about."""
+    return max((key for key in before if key in given), key=len)
 
 
 def _near(key: str, values: Mapping[str, Any]) -> list[str]:

@@ -7,6 +7,7 @@ from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TypeGuard
 
 Compound = (
@@ -15,7 +16,11 @@ Compound = (
 )  # fmt: skip
 """Statements that hold others."""
 
-_BODIES = ("body", "orelse", "finalbody")
+BODIES = ("body", "orelse", "finalbody")
+"""The blocks of a compound statement."""
+
+_ALIKE = 0.6
+"""How much of two statements is the same where one became the other."""
 
 
 class Change(NamedTuple):
@@ -70,17 +75,36 @@ def _alike(bad: ast.stmt, good: ast.stmt) -> bool:
 def head_of(statement: ast.stmt) -> ast.AST:
     """A compound statement without the statements in it."""
     made: Any = type(statement)
-    head: ast.AST = made(**{name: [] if name in _BODIES else value for name, value in ast.iter_fields(statement)})
+    head: ast.AST = made(**{name: [] if name in BODIES else value for name, value in ast.iter_fields(statement)})
     return head
 
 
 def _inside(bad: ast.stmt, good: ast.stmt, parents: tuple[ast.stmt, ...]) -> list[Change]:
     found: list[Change] = []
-    for name in _BODIES:
+    for name in BODIES:
         before: list[ast.stmt] = getattr(bad, name, [])
         after: list[ast.stmt] = getattr(good, name, [])
         found += _changed(before, after, (*parents, bad))
     return found
+
+
+def paired(removed: Sequence[ast.stmt], added: Sequence[ast.stmt]) -> list[tuple[ast.stmt, ast.stmt]]:
+    """The removed statements that became another one, each with that one; as many on both sides belong together."""
+    if len(removed) == len(added):
+        return list(zip(removed, added, strict=True))
+    found: list[tuple[ast.stmt, ast.stmt]] = []
+    rest = list(added)
+    for bad in removed:
+        near = [(_likeness(bad, one), one) for one in rest if type(one) is type(bad)]
+        best = max(near, key=lambda pair: pair[0], default=(0.0, bad))
+        if best[0] >= _ALIKE:
+            found.append((bad, best[1]))
+            del rest[: rest.index(best[1]) + 1]
+    return found
+
+
+def _likeness(bad: ast.stmt, good: ast.stmt) -> float:
+    return SequenceMatcher(None, ast.dump(bad), ast.dump(good), autojunk=False).ratio()
 
 
 def smallest(bad: ast.AST, good: ast.AST) -> list[tuple[ast.AST, ast.AST]]:

@@ -31,10 +31,20 @@ class Generaliser:
         self._variables: dict[str, str] = {}
 
     def pattern(self, node: ast.AST, keep: Collection[ast.AST] = ()) -> str:
-        """The pattern of a node. Literals in `keep` stay as they are written; so does a name that is all of `keep`."""
+        """The pattern of a node. Literals and attributes in `keep` stay as they are written; so does a name that is all
+        of `keep`."""
         marked: set[ast.AST] = set()
         copy: Any = _copied(node, keep, marked)
         return ast.unparse(ast.fix_missing_locations(_Writer(self, marked).visit(copy)))
+
+    def condition(self, test: ast.expr) -> str:
+        """The pattern of a condition. Where it has nothing that means the same in all code, its names are what it says,
+        so they stay."""
+        nodes = list(ast.walk(test))
+        if any(isinstance(node, ast.Call) or self.fixed(node) for node in nodes):
+            return self.pattern(test)
+        dotted = [node for node in nodes if isinstance(node, ast.Attribute)]
+        return self.pattern(test, dotted or [node for node in nodes if isinstance(node, ast.Name)])
 
     def whole(self, node: ast.AST) -> ast.AST:
         """An imported name under the one that every file can resolve: `dist.barrier` -> `torch.distributed.barrier`."""
@@ -128,9 +138,15 @@ class _Writer(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if self.general.fixed(node):
             return self.general.whole(node)
-        if root_of(node) is None:
+        if root_of(node) is None or any(inner in self.keep for inner in ast.walk(node)):
             return ast.Attribute(self.visit(node.value), node.attr, node.ctx)
         return self.general.variable(node, node.attr)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        """A text as an index is a name that somebody else reads."""
+        index: Any = node.slice
+        key = isinstance(index, ast.Constant) and isinstance(index.value, str)
+        return ast.Subscript(self.visit(node.value), index if key else self.visit(index), node.ctx)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id.startswith("$"):
