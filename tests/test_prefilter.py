@@ -109,6 +109,19 @@ def test_a_file_near_to_a_package_need_not_spell_its_name(path: str, text: str, 
 
 
 @pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("pkg/train.py", "from . import anything", True),
+        ("pkg/deep/train.py", "from .inner import anything", True),
+        ("other/train.py", "from . import anything", False),
+        ("pkg/train.py", "import anything", False),
+    ],
+)
+def test_anything_of_a_package_is_near(path: str, text: str, expected: bool) -> None:
+    assert passes(("own", "pkg", ()), Words(text.encode(), None, path)) is expected
+
+
+@pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("import torch.npu", True),

@@ -111,9 +111,10 @@ class Imports:
             level = len(module) - len(inner)
             if not level:
                 continue
-            base = folder[: max(len(folder) - level + 1, 0)] + (
-                inner.decode("utf-8", "replace").split(".") if inner else []
-            )
+            below = inner.decode("utf-8", "replace").split(".") if inner else []
+            base = [*folder[: max(len(folder) - level + 1, 0)], *below]
+            if not members and f".{package}." in f".{'.'.join(base)}.":
+                return True
             words = {word.decode("utf-8", "replace") for word in _WORD.findall(clause)}
             for known in range(len(parts) + 1):
                 if base[len(base) - known :] != parts[:known] or (known == 0 and base):
