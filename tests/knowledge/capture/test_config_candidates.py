@@ -32,7 +32,7 @@ FIXES: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     (
         {"init_device": "cpu", "fsdp": {"mode": "fsdp2"}},
         {"init_device": "meta", "fsdp": {"mode": "fsdp2"}},
-        {"when": "fsdp.mode == 'fsdp2'", "require": "init_device == 'meta'", "at": "init_device"},
+        {"when": "fsdp.mode == 'fsdp2'", "require": "init_device != 'cpu'", "at": "init_device"},
     ),
     ({"fp16": True, "bf16": True}, {"bf16": True}, {"kind": "exclusive", "keys": ["bf16", "fp16"]}),
     (
@@ -43,7 +43,11 @@ FIXES: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
     (
         {"packing": True},
         {"packing": True, "position_ids": True},
-        {"when": "packing == True", "require": "exists(position_ids)", "at": "packing"},
+        {
+            "when": "default('packing', false)",
+            "require": "exists(position_ids) and position_ids == True",
+            "at": "packing",
+        },
     ),
     ({"lr": "1e-5"}, {"lr": 1e-05}, {"require": "lr != '1e-5'", "at": "lr"}),
 ]
