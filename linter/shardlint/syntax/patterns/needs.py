@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from keyword import iskeyword
 from typing import cast
 
 from shardlint.query import Needs, dotted_needs
@@ -114,6 +115,16 @@ def import_needs(path: str) -> Needs:
 def package_needs(package: str) -> Needs:
     """What a file holds that imports a package or something of it."""
     return ("any", ("all", ("word", package.rpartition(".")[2]), ("imports", package)), ("own", package, ()))
+
+
+def tells_apart(asked: Needs) -> bool:
+    """Whether some files are ruled out by more than a keyword or a sign."""
+    kind, parts = asked[0], cast("tuple[Needs, ...]", asked[1:])
+    if kind == "all":
+        return any(map(tells_apart, parts))
+    if kind == "any":
+        return all(map(tells_apart, parts))
+    return kind != "text" or not (iskeyword(str(asked[1])) or not any(map(str.isalnum, str(asked[1]))))
 
 
 def holds_texts(snippet: Snippet, text: str) -> bool:
