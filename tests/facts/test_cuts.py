@@ -50,7 +50,8 @@ def sites(source: str, query: Sliced | Given) -> list[Site]:
 )
 def test_a_slice_up_to_a_limit_is_a_cut(source: str, keys: list[str]) -> None:
     assert [" ".join(cut.keys) for cut in cuts(parsed(source))] == keys
-    assert passes(Sliced("ids").needs(), Words(source.encode()))
+    names = " ".join(keys).replace("*", "ids").split()
+    assert passes(Sliced(*names).needs(), Words(source.encode()))
 
 
 @pytest.mark.parametrize(

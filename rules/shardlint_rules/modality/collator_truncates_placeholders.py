@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import re
 
-from shardlint.rule import Bad, Findings, Given, Good, LocalRule, Site, Sliced, Spelled, observation, table
+from shardlint.rule import Bad, Findings, Given, Good, LocalRule, Matching, Site, Sliced, Spelled, observation, table
 from shardlint.rule import uncut_beside as uncut
 
 _MEDIA = frozenset(key for words in table("modalities", of=__name__)["media"].values() for key in str(words).split())
 _GIVEN = ("images", "videos", "audio", "audios")
 _CHECKED = re.compile(r"(?i:image|img|video|audio|vision|media)\w*(?i:token|placeholder|pad_id)|^(IMAGE|IMG)$")
 _ASKED = re.compile(r"<\|?(image|video|audio|vision)\w*\|?>")
+_LIMITED = Given("truncation") & Spelled("max_length") & (Spelled("apply_chat_template") | Matching(_ASKED.pattern))
 
 
 class CollatorTruncatesPlaceholders(LocalRule):
@@ -34,7 +35,7 @@ class CollatorTruncatesPlaceholders(LocalRule):
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/huggingface/trl/pull/5904")
-    suspects = (Sliced("input_ids") & Spelled(*_MEDIA, *_GIVEN)) | (Given("truncation") & Spelled(*_GIVEN))
+    suspects = (Sliced("input_ids") & Spelled(*_MEDIA, *_GIVEN)) | (_LIMITED & Spelled(*_GIVEN))
     symptoms = (
         r"(Image|Video|Audio) features and (image|video|audio) tokens do not match",
         r"Mismatch in `?(image|video|audio)`? token count between text and `?input_ids`?",
@@ -53,8 +54,7 @@ class CollatorTruncatesPlaceholders(LocalRule):
 
             def chat(samples):
                 texts = [processor.apply_chat_template(s["messages"]) for s in samples]
-                images = [s["images"] for s in samples]
-                return processor(text=texts, images=images, truncation=True, max_length=1024)  # error
+                return processor(text=texts, images=load(samples), truncation=True, max_length=1024)  # error
 
             def every_tensor(batch, cutoff):
                 for key, value in batch.items():
