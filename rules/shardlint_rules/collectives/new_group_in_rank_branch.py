@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation
+from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-_GROUPS = Effects(
-    {
-        "new_group": {
-            "in": ["torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm", "deepspeed.comm.comm"],
-            "unless": {"use_local_synchronization": True, 4: True},
-        },
-        "new_subgroups": {"in": ["torch.distributed", "torch.distributed.distributed_c10d"]},
-        "new_subgroups_by_enumeration": {"in": ["torch.distributed", "torch.distributed.distributed_c10d"]},
-        "init_device_mesh": {"in": ["torch.distributed", "torch.distributed.device_mesh"]},
-        "DeviceMesh": {"in": ["torch.distributed", "torch.distributed.device_mesh", "torch.distributed.tensor"]},
-    }
-)
+_GROUPS = Effects.catalogue(table("process_groups", of=__name__))
 
 
 class NewGroupInRankBranch(ProgramRule):

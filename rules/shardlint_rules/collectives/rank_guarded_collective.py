@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-_COLLECTIVES = Effects(table("collectives", of=__name__), beside=Effects(table("checkpoints", of=__name__)))
+_CHECKPOINTS = Effects.catalogue(table("checkpoints", of=__name__))
+_COLLECTIVES = Effects.catalogue(table("collectives", of=__name__), beside=_CHECKPOINTS)
 
 
 class RankGuardedCollective(ProgramRule):
