@@ -12,6 +12,7 @@ An entry maps a dotted name to how the call takes part:
     "*.full_tensor" = { mesh = true }                      any receiver, believed by name; the group is the receiver's
     "*.accelerator.gather" = {}                            any receiver of that last name
     "torchmetrics.*.compute" = {}                          whatever of that package has such a method
+    "pkg.flush" = { local = true }                         in the settings: none, whatever else is known of it
 
 A *catalogue* holds such entries in sections, one for each part of a library, with what is common to them:
 
@@ -126,8 +127,14 @@ class Effects:
         return Effects({**self.own, **other.own}, local=self.local | other.local)
 
     def extended(self, table: Mapping[str, Mapping[str, object]]) -> Effects:
-        """These effects and those of a further table, all of them the rule's concern."""
-        return Effects({**self.own, **table}, beside=Effects(self.table, local=self.local)) if table else self
+        """These effects and those of a further table, all of them the rule's concern, but for those that are `local`."""
+        local = {name for name, entry in table.items() if entry.get("local")}
+        added = {name: entry for name, entry in table.items() if name not in local}
+        if not table:
+            return self
+        own = {name: entry for name, entry in {**self.own, **added}.items() if name not in local}
+        beside = {name: entry for name, entry in self.table.items() if name not in local}
+        return Effects(own, beside=Effects(beside), local=self.local | local)
 
     def owns(self, effect: Effect) -> bool:
         """Whether an effect is the rule's concern."""

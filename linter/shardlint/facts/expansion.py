@@ -183,6 +183,8 @@ class Expansion:
 
     def call(self, step: Step, path: str, depth: int) -> tuple[list[Reached], bool]:
         """The collectives that a call leads to for certain, and whether it may lead to others."""
+        if step[1] and all(name in self.effects.local for name in step[1]):
+            return [], False
         effect = self.effects.of(step, path)
         targets: set[tuple[str, str]] = set()
         if effect is None or effect.name.startswith("*."):  # what the project itself defines says more than a name
