@@ -110,8 +110,9 @@ class Effects:
         self.words = frozenset(name.rpartition(".")[2] for name in self.table)
 
     @classmethod
-    def catalogue(cls, sections: Mapping[str, Mapping[str, Any]], *, beside: Effects | None = None) -> Effects:
-        """The effects of a catalogue: a table in sections."""
+    def catalogue(cls, sections: Mapping[str, Mapping[str, Any]], *others: Mapping[str, Mapping[str, Any]]) -> Effects:
+        """The effects of a catalogue: a table in sections. Those of the others are beside it."""
+        beside = cls.catalogue(*others) if others else None
         table: dict[str, Entry] = {}
         local: list[str] = []
         for section in sections.values():

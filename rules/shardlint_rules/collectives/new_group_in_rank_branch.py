@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-_GROUPS = Effects.catalogue(table("process_groups", of=__name__))
+_TABLES = ("process_groups", "collectives", "checkpoints")
+_GROUPS = Effects.catalogue(*(table(name, of=__name__) for name in _TABLES))
 
 
 class NewGroupInRankBranch(ProgramRule):
