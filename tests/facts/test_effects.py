@@ -149,7 +149,9 @@ def test_section_of_a_catalogue_names_each_call_in_each_package() -> None:
 
 
 def test_settings_add_to_a_table_and_take_from_it() -> None:
-    effects = Effects.catalogue(CATALOGUE).extended({"my.sync": {"group": 1}, "torch.distributed.wait": {"local": True}})
+    effects = Effects.catalogue(CATALOGUE).extended(
+        {"my.sync": {"group": 1}, "torch.distributed.wait": {"local": True}}
+    )
     assert effects.own["my.sync"] == {"group": 1}
     assert "torch.distributed.wait" not in effects.table
     assert {"torch.distributed.wait", "torch.distributed.send"} <= effects.local

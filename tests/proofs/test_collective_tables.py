@@ -41,6 +41,16 @@ MODULES = (
 """Modules of which every public function is in a table, as one or as the other."""
 
 
+CLASSES = (
+    "torch.distributed.fsdp.FSDPModule",
+    "torch.distributed.fsdp.FullyShardedDataParallel",
+    "torch.distributed.tensor.DTensor",
+    "torch.distributed.device_mesh.DeviceMesh",
+    "torch.nn.parallel.DistributedDataParallel",
+)
+"""Classes of which every public method is in a table. One that begins with `set_` or `get_` does what it says."""
+
+
 def found(name: str) -> Any:
     """What a dotted name means in the installed torch.
 
@@ -77,7 +87,9 @@ def public(module: str) -> Iterator[str]:
         home = str(getattr(value, "__module__", ""))
         hook = name.endswith(("_backward", "_setup_context")) or home.startswith("torch._library")
         if inspect.isroutine(value) and home.startswith(("torch.distributed", "torch._C")) and not hook:
-            if not name.startswith("_") and (home == module or home.startswith(f"{module}.") or name in getattr(where, "__all__", ())):
+            if not name.startswith("_") and (
+                home == module or home.startswith(f"{module}.") or name in getattr(where, "__all__", ())
+            ):
                 yield name
 
 
@@ -108,3 +120,21 @@ def test_every_public_function_is_known_to_be_a_collective_or_none(module: str) 
     missing = [name for name in functions if name not in ENTRIES and name not in LOCAL]
     assert functions
     assert missing == [], "put each into `calls`, `depends` or `local` of its section"
+
+
+@pytest.mark.parametrize("whole", CLASSES)
+def test_every_public_method_is_known_to_be_a_collective_or_none(whole: str) -> None:
+    methods = [name for name in vars(found(whole)) if not name.startswith(("_", "set_", "get_"))]
+    methods = [name for name in methods if callable(getattr(found(whole), name))]
+    known = {*LOCAL, *(name for effects in TABLES for name in (*effects.table, *effects.local))}
+    missing = [name for name in methods if not {f"{whole}.{name}", f"*.{name}"} & known]
+    assert methods
+    assert missing == [], "put each into `calls`, `depends` or `local` of its section"
+
+
+@pytest.mark.parametrize("name", ["collectives", "checkpoints", "process_groups"])
+def test_every_section_says_where_it_is_from_and_which_version_was_read(name: str) -> None:
+    for title, section in table(name, of=PACK).items():
+        assert section["reference"].startswith("https://"), title
+        assert section["checked"] and section["in"], title
+        assert set(section) <= {"reference", "checked", "in", "calls", "depends", "local"}, title

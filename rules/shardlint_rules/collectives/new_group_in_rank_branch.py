@@ -12,8 +12,8 @@ class NewGroupInRankBranch(ProgramRule):
     """Reports a process group or device mesh that only some ranks create.
 
     Why is this bad?
-    `new_group`, `new_subgroups`, `init_device_mesh` and `DeviceMesh` must be called by every rank of the job in the
-    same order, also by those that will be no members. When ranks skip the call, its members wait in it; and later
+    `init_process_group`, `new_group`, `new_subgroups`, `init_device_mesh` and `DeviceMesh` must be called by every rank
+    of the job in the same order, also by those that will be no members. When ranks skip the call, its members wait in it; and later
     groups are counted differently, so that the next one is paired with another.
 
     Use instead

@@ -41,9 +41,19 @@ def logged(arguments: str) -> str:
 REPORTED = {
     "ddp": (COLLECTIVE, DDP + guarded("DDP(model)  # error")),
     "fsdp1 sends": (COLLECTIVE, FSDP + guarded("FSDP(model, sync_module_states=True)  # error")),
-    "fsdp1 clips": (COLLECTIVE, FSDP + "sharded = FSDP(net)\n" + main("sharded.clip_grad_norm_(1)  # error", "dist.get_rank() == 0")),
-    "fsdp2 unshards": (COLLECTIVE, FSDP + "\ndef run(m: FSDPModule):\n    if dist.get_rank() == 0:\n        m.unshard()  # error\n"),
-    "into replicas": (COLLECTIVE, DTENSOR + "\ndef run(x: DTensor):\n    if dist.get_rank() == 0:\n        x.redistribute(placements=[Replicate()])  # error\n"),
+    "fsdp1 clips": (
+        COLLECTIVE,
+        FSDP + "sharded = FSDP(net)\n" + main("sharded.clip_grad_norm_(1)  # error", "dist.get_rank() == 0"),
+    ),
+    "fsdp2 unshards": (
+        COLLECTIVE,
+        FSDP + "\ndef run(m: FSDPModule):\n    if dist.get_rank() == 0:\n        m.unshard()  # error\n",
+    ),
+    "into replicas": (
+        COLLECTIVE,
+        DTENSOR
+        + "\ndef run(x: DTensor):\n    if dist.get_rank() == 0:\n        x.redistribute(placements=[Replicate()])  # error\n",
+    ),
     "with a check": (COLLECTIVE, DTENSOR + guarded("DTensor.from_local(x, mesh, [Replicate()], True)  # error")),
     "scattered": (COLLECTIVE, DTENSOR + guarded("distribute_tensor(x, mesh)  # error")),
     "debugger": (COLLECTIVE, TORCH + guarded("dist.breakpoint()  # error")),
@@ -52,16 +62,47 @@ REPORTED = {
     "step": (COLLECTIVE, ENGINE + guarded("engine.step()  # error")),
     "sync_dist": (COLLECTIVE, logged("sync_dist=True)  # error")),
     "evaluate": (COLLECTIVE, TRAINER + main("trainer.evaluate()  # error", "trainer.is_world_process_zero()")),
-    "metric": (COLLECTIVE, TORCH + "from torchmetrics.text import Perplexity\n\nmetric = Perplexity()\n" + guarded("metric.compute()  # error")),
-    "trainer of trl": (COLLECTIVE, TORCH + "import trl\n\ntrainer = trl.SFTTrainer(model)\n" + guarded("trainer.evaluate()  # error")),
-    "fsdp1 state": (CHECKPOINT, FSDP + "sharded = FSDP(net)\n" + main("sharded.state_dict()  # error", "dist.get_rank() == 0")),
+    "metric": (
+        COLLECTIVE,
+        TORCH
+        + "from torchmetrics.text import Perplexity\n\nmetric = Perplexity()\n"
+        + guarded("metric.compute()  # error"),
+    ),
+    "trainer of trl": (
+        COLLECTIVE,
+        TORCH + "import trl\n\ntrainer = trl.SFTTrainer(model)\n" + guarded("trainer.evaluate()  # error"),
+    ),
+    "fsdp1 state": (
+        CHECKPOINT,
+        FSDP + "sharded = FSDP(net)\n" + main("sharded.state_dict()  # error", "dist.get_rank() == 0"),
+    ),
     "state of zero": (CHECKPOINT, TORCH + guarded("flag.optimizer.consolidate_state_dict()  # error")),
-    "lightning": (CHECKPOINT, LIGHTNING + "\ndef run(trainer: pl.Trainer, rank):\n    if rank == 0:\n        trainer.save_checkpoint('x')  # error\n"),
-    "veomni": (CHECKPOINT, TORCH + "from veomni.checkpoint import build_checkpointer\n\nCheckpointer = build_checkpointer('dcp', 'fsdp2')\n" + guarded("Checkpointer.save(x, flag)  # error")),
-    "megatron": (CHECKPOINT, TORCH + "from megatron.core import dist_checkpointing as dc\n" + guarded("dc.load(x, flag)  # error")),
-    "default group": (GROUP, "import os\nimport torch.distributed as dist\n\nif int(os.environ['RANK']) == 0:\n    dist.init_process_group('gloo')  # error\n"),
+    "lightning": (
+        CHECKPOINT,
+        LIGHTNING
+        + "\ndef run(trainer: pl.Trainer, rank):\n    if rank == 0:\n        trainer.save_checkpoint('x')  # error\n",
+    ),
+    "veomni": (
+        CHECKPOINT,
+        TORCH
+        + "from veomni.checkpoint import build_checkpointer\n\nCheckpointer = build_checkpointer('dcp', 'fsdp2')\n"
+        + guarded("Checkpointer.save(x, flag)  # error"),
+    ),
+    "megatron": (
+        CHECKPOINT,
+        TORCH + "from megatron.core import dist_checkpointing as dc\n" + guarded("dc.load(x, flag)  # error"),
+    ),
+    "default group": (
+        GROUP,
+        "import os\nimport torch.distributed as dist\n\nif int(os.environ['RANK']) == 0:\n    dist.init_process_group('gloo')  # error\n",
+    ),
     "split": (GROUP, TORCH + guarded("dist.split_group(split_ranks=[[0, 1]])  # error")),
-    "model parallel": (GROUP, TORCH + "from megatron.core import parallel_state\n" + guarded("parallel_state.initialize_model_parallel(2)  # error")),
+    "model parallel": (
+        GROUP,
+        TORCH
+        + "from megatron.core import parallel_state\n"
+        + guarded("parallel_state.initialize_model_parallel(2)  # error"),
+    ),
 }
 SILENT = {
     "ddp without check": (COLLECTIVE, DDP + guarded("DDP(model, init_sync=False)")),
