@@ -25,7 +25,10 @@ EFFECTS = Effects(
         "*.accelerator.gather": {},
     }
 )
-IMPORTS = "import deepspeed\nimport metrics\nimport pkg\nimport torch.distributed as dist\nimport torch.distributed.checkpoint as dcp\n"
+IMPORTS = (
+    "import deepspeed\nimport metrics\nimport pkg\n"
+    "import torch.distributed as dist\nimport torch.distributed.checkpoint as dcp\n"
+)
 
 
 def effect(call: str) -> Effect | None:

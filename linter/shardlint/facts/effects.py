@@ -106,7 +106,8 @@ class Effects:
     ) -> None:
         self.own = _expanded(table)
         self.table: dict[str, Entry] = {**beside.table, **self.own} if beside is not None else self.own
-        self.local = frozenset(local) | (beside.local if beside is not None else frozenset())
+        elsewhere: frozenset[str] = beside.local if beside is not None else frozenset()
+        self.local: frozenset[str] = elsewhere | frozenset(local)
         self.words = frozenset(name.rpartition(".")[2] for name in self.table)
 
     @classmethod
@@ -128,7 +129,7 @@ class Effects:
         return Effects({**self.own, **other.own}, local=self.local | other.local)
 
     def extended(self, table: Mapping[str, Mapping[str, object]]) -> Effects:
-        """These effects and those of a further table, all of them the rule's concern, but for those that are `local`."""
+        """These effects and those of a further table, all of them the rule's concern but those that are `local`."""
         local = {name for name, entry in table.items() if entry.get("local")}
         added = {name: entry for name, entry in table.items() if name not in local}
         if not table:

@@ -12,9 +12,9 @@ class NewGroupInRankBranch(ProgramRule):
     """Reports a process group or device mesh that only some ranks create.
 
     Why is this bad?
-    `init_process_group`, `new_group`, `new_subgroups`, `init_device_mesh` and `DeviceMesh` must be called by every rank
-    of the job in the same order, also by those that will be no members. When ranks skip the call, its members wait in it; and later
-    groups are counted differently, so that the next one is paired with another.
+    `init_process_group`, `new_group`, `new_subgroups`, `init_device_mesh` and `DeviceMesh` must be called by every
+    rank of the job in the same order, also by those that will be no members. When ranks skip the call, its members wait
+    in it; and later groups are counted differently, so that the next one is paired with another.
 
     Use instead
     Create all groups on every rank, and choose the one to use afterwards:

@@ -17,6 +17,7 @@ DDP = TORCH + "from torch.nn.parallel import DistributedDataParallel as DDP\n"
 ACCELERATE = "from accelerate import Accelerator\n\naccelerator = Accelerator()\n"
 ENGINE = TORCH + "import deepspeed\n\nengine, *_ = deepspeed.initialize(model=net)\n"
 LIGHTNING = "import lightning.pytorch as pl\n"
+FIRST = "import os\nimport torch.distributed as dist\n\nif int(os.environ['RANK']) == 0:\n"
 TRAINER = "from transformers import Trainer\n\ntrainer = Trainer(model)\n"
 
 
@@ -52,7 +53,8 @@ REPORTED = {
     "into replicas": (
         COLLECTIVE,
         DTENSOR
-        + "\ndef run(x: DTensor):\n    if dist.get_rank() == 0:\n        x.redistribute(placements=[Replicate()])  # error\n",
+        + "\ndef run(x: DTensor):\n    if dist.get_rank() == 0:\n"
+        + "        x.redistribute(placements=[Replicate()])  # error\n",
     ),
     "with a check": (COLLECTIVE, DTENSOR + guarded("DTensor.from_local(x, mesh, [Replicate()], True)  # error")),
     "scattered": (COLLECTIVE, DTENSOR + guarded("distribute_tensor(x, mesh)  # error")),
@@ -94,7 +96,7 @@ REPORTED = {
     ),
     "default group": (
         GROUP,
-        "import os\nimport torch.distributed as dist\n\nif int(os.environ['RANK']) == 0:\n    dist.init_process_group('gloo')  # error\n",
+        FIRST + "    dist.init_process_group('gloo')  # error\n",
     ),
     "split": (GROUP, TORCH + guarded("dist.split_group(split_ranks=[[0, 1]])  # error")),
     "model parallel": (
@@ -108,21 +110,27 @@ SILENT = {
     "ddp without check": (COLLECTIVE, DDP + guarded("DDP(model, init_sync=False)")),
     "fsdp1 sends nothing": (COLLECTIVE, FSDP + guarded("FSDP(model)")),
     "fsdp2 cuts": (COLLECTIVE, FSDP + guarded("fully_shard(model)")),
-    "into parts": (COLLECTIVE, DTENSOR + "\ndef run(x: DTensor, place):\n    if dist.get_rank() == 0:\n        x.redistribute(placements=[place])\n"),
+    "into parts": (COLLECTIVE, DTENSOR + "\ndef run(x: DTensor, place):\n    if dist.get_rank() == 0:\n"
+        "        x.redistribute(placements=[place])\n"),
     "without a check": (COLLECTIVE, DTENSOR + guarded("DTensor.from_local(x, mesh, [Replicate()])")),
     "checked perhaps": (COLLECTIVE, DTENSOR + guarded("DTensor.from_local(x, mesh, [Replicate()], run_check=flag)")),
     "placed as it is": (COLLECTIVE, DTENSOR + guarded("distribute_tensor(x, mesh, src_data_rank=None)")),
-    "point to point": (COLLECTIVE, TORCH + "\ndef run(x):\n    if dist.get_rank() == 0:\n        dist.send(x, 1)\n    else:\n        dist.recv(x, 0)\n"),
+    "point to point": (COLLECTIVE, TORCH + "\ndef run(x):\n    if dist.get_rank() == 0:\n"
+        "        dist.send(x, 1)\n    else:\n        dist.recv(x, 0)\n"),
     "prepare": (COLLECTIVE, ACCELERATE + main("accelerator.prepare(x)")),
-    "own method": (COLLECTIVE, TORCH + "class Plain:\n    def wait_for_everyone(self):\n        print('alone')\n\nplain = Plain()\n" + guarded("plain.wait_for_everyone()")),
+    "own method": (COLLECTIVE, TORCH +
+        "class Plain:\n    def wait_for_everyone(self):\n        print('alone')\n\nplain = Plain()\n" +
+        guarded("plain.wait_for_everyone()")),
     "rank_zero_only": (COLLECTIVE, logged("sync_dist=True, rank_zero_only=True)")),
     "not reduced": (COLLECTIVE, logged("batch_size=1)")),
-    "of one of two classes": (CHECKPOINT, FSDP + "\ndef run(net, flag):\n    model = FSDP(net) if flag else net\n    if dist.get_rank() == 0:\n        model.state_dict()\n"),
+    "of one of two classes": (CHECKPOINT, FSDP +
+        "\ndef run(net, flag):\n    model = FSDP(net) if flag else net\n"
+        "    if dist.get_rank() == 0:\n        model.state_dict()\n"),
     "plain module": (CHECKPOINT, TORCH + guarded("model.state_dict()")),
     "16 bits": (CHECKPOINT, ENGINE + guarded("engine.save_16bit_model(x)")),
     "save_state": (CHECKPOINT, ACCELERATE + main("accelerator.save_state(x)")),
     "save_model": (CHECKPOINT, TRAINER + main("trainer.save_model(x)", "trainer.is_world_process_zero()")),
-    "group of one": (GROUP, "import os\nimport torch.distributed as dist\n\nif int(os.environ['RANK']) == 0:\n    dist.init_process_group('gloo', world_size=1, rank=0)\n"),
+    "group of one": (GROUP, FIRST + "    dist.init_process_group('gloo', world_size=1, rank=0)\n"),
     "end": (GROUP, TORCH + guarded("dist.destroy_process_group()")),
 }  # fmt: skip
 
