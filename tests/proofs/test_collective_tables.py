@@ -102,16 +102,16 @@ def test_name_of_a_table_is_one_of_torch(name: str) -> None:
 def test_arguments_of_an_entry_are_those_of_torch(name: str) -> None:
     entry: dict[str, Any] = dict(ENTRIES[name])
     known = parameters(name)
-    places = entry.get("group", [])
-    places = places if isinstance(places, list) else [places]
+    given: Any = entry.get("group", [])
+    places: list[int | str] = given if isinstance(given, list) else [given]
     keywords = {"group", "process_group", *(place for place in places if isinstance(place, str))}
     assert "group" not in entry or keywords & set(known), f"{name} takes no group"
     for place in places:
         assert place in known if isinstance(place, str) else known[place] in keywords
     for kind in ("unless", "when"):
-        given = entry.get(kind, {})
-        for place in given:
-            assert known[int(place)] in given if place.isdigit() else place in known, f"{name}: {kind} {place}"
+        deciding: dict[str, object] = entry.get(kind, {})
+        for place in deciding:
+            assert known[int(place)] in deciding if place.isdigit() else place in known, f"{name}: {kind} {place}"
 
 
 @pytest.mark.parametrize("module", MODULES)
@@ -124,8 +124,9 @@ def test_every_public_function_is_known_to_be_a_collective_or_none(module: str) 
 
 @pytest.mark.parametrize("whole", CLASSES)
 def test_every_public_method_is_known_to_be_a_collective_or_none(whole: str) -> None:
-    methods = [name for name in vars(found(whole)) if not name.startswith(("_", "set_", "get_"))]
-    methods = [name for name in methods if callable(getattr(found(whole), name))]
+    owner: type = found(whole)
+    methods = [name for name in vars(owner) if not name.startswith(("_", "set_", "get_"))]
+    methods = [name for name in methods if callable(getattr(owner, name))]
     known = {*LOCAL, *(name for effects in TABLES for name in (*effects.table, *effects.local))}
     missing = [name for name in methods if not {f"{whole}.{name}", f"*.{name}"} & known]
     assert methods

@@ -246,8 +246,9 @@ def _group(entry: Entry, given: Given) -> tuple[str | None, bool]:
     if entry.get("mesh"):
         return ANY_GROUP, False
     place: Any = entry.get("group")
+    places: list[int | str | None] = place if isinstance(place, list) else [place]
     text, whole = None, False
-    for key in ("group", "process_group", *(place if isinstance(place, list) else (place,))):
+    for key in ("group", "process_group", *places):
         if isinstance(key, (int, str)) and not isinstance(key, bool) and key in given:
             text, whole = given[key][0], f"{WHOLE}{key}" in given
             break
