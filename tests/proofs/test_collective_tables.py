@@ -103,7 +103,7 @@ def test_arguments_of_an_entry_are_those_of_torch(name: str) -> None:
     entry: dict[str, Any] = dict(ENTRIES[name])
     known = parameters(name)
     given: Any = entry.get("group", [])
-    places: list[int | str] = given if isinstance(given, list) else [given]
+    places: list[Any] = [given] if isinstance(given, (int, str)) else list(given)
     keywords = {"group", "process_group", *(place for place in places if isinstance(place, str))}
     assert "group" not in entry or keywords & set(known), f"{name} takes no group"
     for place in places:

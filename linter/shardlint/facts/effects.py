@@ -246,7 +246,7 @@ def _group(entry: Entry, given: Given) -> tuple[str | None, bool]:
     if entry.get("mesh"):
         return ANY_GROUP, False
     place: Any = entry.get("group")
-    places: list[int | str | None] = place if isinstance(place, list) else [place]
+    places: list[Any] = [place] if place is None or isinstance(place, (int, str)) else list(place)
     text, whole = None, False
     for key in ("group", "process_group", *places):
         if isinstance(key, (int, str)) and not isinstance(key, bool) and key in given:
