@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-_TABLES = ("collectives", "checkpoints", "process_groups")
-_COLLECTIVES = Effects.catalogue(*(table(name, of=__name__) for name in _TABLES))
+_COLLECTIVES = Effects.catalogue(*(table(one, of=__name__) for one in ("collectives", "checkpoints", "process_groups")))
 
 
 class RankGuardedCollective(ProgramRule):
