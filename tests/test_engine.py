@@ -104,6 +104,11 @@ def test_an_empty_project_is_healthy(project: Project) -> None:
     assert (outcome.findings, outcome.files, outcome.crashes) == ([], 0, [])
 
 
+UNKNOWN = """\
+def finish(values):
+    if dist.get_rank() == 0:
+        sync(values)
+"""
 METERS = """\
 import torch.distributed as dist
 from meters import sync
@@ -122,3 +127,10 @@ def test_a_project_adds_collectives_of_its_own(project: Project) -> None:
     project.write("pyproject.toml", '[tool.shardlint.collectives]\n"meters.sync" = {group = 1}\n')
     found = [(finding.rule, finding.span.line) for finding in project.outcome().findings]
     assert found == [("rank-guarded-collective", 6), ("rank-guarded-collective", 8)]
+
+
+def test_a_project_says_that_a_call_is_no_collective(project: Project) -> None:
+    project.write("train.py", "import torch.distributed as dist\nfrom meters import sync\n\n" + UNKNOWN)
+    assert project.outcome().not_judged != []
+    project.write("pyproject.toml", '[tool.shardlint.collectives]\n"meters.sync" = {local = true}\n')
+    assert project.outcome().not_judged == []

@@ -41,6 +41,8 @@ reason = "read by another tool"
 "mylib.comm.gather" = {group = 1}
 "mylib.comm.sync" = {group = "pg"}
 "mylib.comm.wait" = {}
+"mylib.state.save" = {mesh = true, unless = {alone = true, 2 = true}, when = {options = "full=True"}}
+"mylib.state.flush" = {local = true}
 
 [[plan]]
 name = "moe"
@@ -108,6 +110,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "mylib.comm.gather": {"group": 1},
         "mylib.comm.sync": {"group": "pg"},
         "mylib.comm.wait": {},
+        "mylib.state.save": {"mesh": True, "unless": {"alone": True, "2": True}, "when": {"options": "full=True"}},
+        "mylib.state.flush": {"local": True},
     }
     assert settings.modality == {
         "models": {"OurOmni": "text image audio"},
@@ -215,6 +219,12 @@ WRONG = {
         "[collectives]\n'a.b' = {group = true}",
         "`collectives.a.b.group` must be a number or a text; it is True",
     ),
+    "argument": (
+        "[collectives]\n'a.b' = {unless = {x = [1]}}",
+        "`collectives.a.b.unless.x` must be true or false or a number or a text; it is [1]",
+    ),
+    "no argument": ("[collectives]\n'a.b' = {when = {}}", "2: `collectives.a.b.when`"),
+    "misspelt": ("[collectives]\n'a.b' = {unles = {x = true}}", "did you mean `unless`?"),
     "unknown medium": (
         "[modality.models]\nOurOmni = 'text images'",
         "2: `modality.models.OurOmni` must be words of text, image, video, audio and latents",

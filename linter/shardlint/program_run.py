@@ -114,7 +114,9 @@ class _Judge:
     def _effects(self, suspects: Divergence) -> Effects:
         """The effects of a query with those that the project's settings add; made once for each query."""
         if suspects not in self._extended:
-            own = self.analysis.collectives if suspects.extended_by == "collectives" else {}
+            own = self.analysis.collectives
+            if suspects.extended_by != "collectives":  # what waits for nobody does so for every rule
+                own = {name: entry for name, entry in own.items() if entry.get("local")}
             self._extended[suspects] = suspects.effect.extended(own)
         return self._extended[suspects]
 

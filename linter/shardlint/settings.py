@@ -51,7 +51,7 @@ class Settings:
     generated: (patterns, regexes, patterns of the sources, command or "").
     per_file_ignores: (pattern, regexes, names).
     suppress: (rule, pattern, regexes, JSON pointer or "", reason).
-    collectives: dotted name -> entry of a table of effects: `group`, the position or name of its group argument.
+    collectives: dotted name -> entry of a table of effects (`group`, `mesh`, `unless`, `when`), or `local`.
     modality: kind (collators, datasets, models, processors, templates) -> name -> modalities, words in one string.
     plan: targets of `shardlint plan`, as tables of the file.
     world: how many processes the jobs of the project run with.
@@ -97,7 +97,7 @@ class Settings:
         self.generated: tuple[tuple[tuple[str, ...], Regexes, tuple[str, ...], str], ...] = ()
         self.per_file_ignores: tuple[tuple[str, Regexes, tuple[str, ...]], ...] = ()
         self.suppress: tuple[tuple[str, str, Regexes, str, str], ...] = ()
-        self.collectives: dict[str, dict[str, int | str]] = {}
+        self.collectives: dict[str, dict[str, Any]] = {}
         self.modality: dict[str, dict[str, str]] = {}
         self.plan: tuple[dict[str, Any], ...] = ()
         self.world: tuple[int, ...] = ()
@@ -281,13 +281,13 @@ class _Check:
         known = sorted(part.get("properties", ()))
         key = next(name for name in table if name not in known)
         full = ".".join([*keys, key])
-        if keys[:1] == ["collectives"] and isinstance(table[key], dict):
+        close = get_close_matches(key.replace("_", "-"), known, 1, 0.6)
+        if keys[:1] == ["collectives"] and isinstance(table[key], dict) and not close:
             return self._error(
                 [*keys, key],
                 f"`{full}`: a dotted name needs quotes here, or TOML takes it for nested tables: write"
                 ' "mylib.comm.gather" = {group = 1}',
             )
-        close = get_close_matches(key.replace("_", "-"), known, 1, 0.6)
         hint = f"did you mean `{close[0]}`?" if close else f"the keys are {', '.join(known)}"
         return self._error([*keys, key], f"`{full}` is no setting of shardlint; {hint}")
 
@@ -337,6 +337,7 @@ def _expected(error: Any) -> str:
             "string": "a text",
             "number": "a number",
             "integer": "a number",
+            "boolean": "true or false",
         }
         types: list[str] = [value] if isinstance(value, str) else value
         what = " or ".join(words[one] for one in types)

@@ -16,11 +16,19 @@ EFFECTS = Effects(
         "all_reduce": {"in": ["torch.distributed", "deepspeed.comm"], "group": 2},
         "torch.distributed.checkpoint.save": {"unless": {"no_dist": True}},
         "torch.distributed.checkpoint.get": {"when": {"options": "full=True"}},
+        "torch.distributed.split": {"group": [0, "parent"]},
+        "pkg.Tensor.from_local": {"when": {"check": True, "1": True}},
+        "pkg.place": {"unless": {"source": "None"}},
+        "pkg.state": {"depends": "in some modes"},
+        "metrics.*.compute": {},
         "*.full_tensor": {"mesh": True},
         "*.accelerator.gather": {},
     }
 )
-IMPORTS = "import deepspeed\nimport torch.distributed as dist\nimport torch.distributed.checkpoint as dcp\n"
+IMPORTS = (
+    "import deepspeed\nimport metrics\nimport pkg\n"
+    "import torch.distributed as dist\nimport torch.distributed.checkpoint as dcp\n"
+)
 
 
 def effect(call: str) -> Effect | None:
@@ -45,6 +53,9 @@ def effect(call: str) -> Effect | None:
         ("dist.all_reduce(x, 'sum', group)", "group"),
         ("dist.all_reduce(x, **flag)", ANY_GROUP),
         ("dist.all_reduce(*flag)", ANY_GROUP),
+        ("dist.split(group)", "group"),
+        ("dist.split(parent=group)", "group"),
+        ("metrics.text.Score().compute()", None),
         ("x.full_tensor()", ANY_GROUP),
         ("x.accelerator.gather(x)", None),
     ],
@@ -63,6 +74,11 @@ def test_group_of_a_collective(call: str, group: str | None) -> None:
         "dcp.get(x)",
         "dcp.get(x, options=dict(full=False))",
         "dist.get_rank(x)",
+        "pkg.Tensor.from_local(x)",
+        "pkg.Tensor.from_local(x, False)",
+        "pkg.place(x, source=None)",
+        "metrics.Score().update()",
+        "x.compute()",
     ],
 )
 def test_call_that_waits_for_nobody_is_no_effect(call: str) -> None:
@@ -77,6 +93,14 @@ def test_call_that_waits_for_nobody_is_no_effect(call: str) -> None:
         ("dcp.save(x, no_dist=flag)", True),
         ("dcp.save(x, **flag)", True),
         ("dcp.get(x, options=dict(full=True))", False),
+        ("dcp.get(x, options=flag)", True),
+        ("dcp.get(x, **flag)", True),
+        ("pkg.Tensor.from_local(x, True)", False),
+        ("pkg.Tensor.from_local(x, check=flag)", True),
+        ("pkg.place(x)", False),
+        ("pkg.place(x, source=flag)", True),
+        ("pkg.state(x)", True),
+        ("(flag or pkg.Tensor).from_local(x, True)", True),
     ],
 )
 def test_argument_that_decides_and_is_not_known_leaves_it_open(call: str, is_open: bool) -> None:
@@ -101,3 +125,36 @@ def test_rule_owns_its_table_and_not_what_lies_beside() -> None:
     assert not both.owns(found)
     assert EFFECTS.owns(found)
     assert both.words == EFFECTS.words | {"b"}
+
+
+CATALOGUE = {
+    "comm": {
+        "in": ["torch.distributed", "torch.distributed.c10d"],
+        "reference": "https://pytorch.org",
+        "calls": {"barrier": {"group": 0}, "*.sync": {}, "wait": {"in": ["torch.distributed"]}},
+        "depends": {"destroy": "with NCCL"},
+        "local": {"send": "point to point"},
+    }
+}
+
+
+def test_section_of_a_catalogue_names_each_call_in_each_package() -> None:
+    effects = Effects.catalogue(CATALOGUE)
+    assert effects.table == {
+        "torch.distributed.barrier": {"group": 0},
+        "torch.distributed.c10d.barrier": {"group": 0},
+        "*.sync": {},
+        "torch.distributed.wait": {},
+        "torch.distributed.destroy": {"depends": "with NCCL"},
+        "torch.distributed.c10d.destroy": {"depends": "with NCCL"},
+    }
+    assert effects.local == {"torch.distributed.send", "torch.distributed.c10d.send"}
+
+
+def test_settings_add_to_a_table_and_take_from_it() -> None:
+    effects = Effects.catalogue(CATALOGUE).extended(
+        {"my.sync": {"group": 1}, "torch.distributed.wait": {"local": True}}
+    )
+    assert effects.own["my.sync"] == {"group": 1}
+    assert "torch.distributed.wait" not in effects.table
+    assert {"torch.distributed.wait", "torch.distributed.send"} <= effects.local

@@ -183,11 +183,15 @@ class Expansion:
 
     def call(self, step: Step, path: str, depth: int) -> tuple[list[Reached], bool]:
         """The collectives that a call leads to for certain, and whether it may lead to others."""
+        if step[1] and all(name in self.effects.local for name in step[1]):
+            return [], False
         effect = self.effects.of(step, path)
         targets: set[tuple[str, str]] = set()
-        if effect is None:
+        if effect is None or effect.name.startswith("*."):  # what the project itself defines says more than a name
             targets = {found for name in step[1] if (found := self.program.find(name))}
-        if effect is None and not targets:
+        if targets:
+            effect = None
+        elif effect is None:
             effect = self._re_exported(step, path)
         if effect is not None:
             return ([], True) if effect.open else ([Reached(effect)], False)
@@ -209,7 +213,10 @@ class Expansion:
         on_itself = step[4].startswith(("self.", "cls."))
         names = step[1] if on_itself else tuple(map(self.program.external, step[1]))
         return not names or any(
-            name.partition(".")[0] not in QUIET and not name.startswith("builtins.") and not self.program.is_class(name)
+            name.partition(".")[0] not in QUIET
+            and not name.startswith("builtins.")
+            and name not in self.effects.local
+            and not self.program.is_class(name)
             for name in names
         )
 

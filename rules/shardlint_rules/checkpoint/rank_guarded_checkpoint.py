@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-_COLLECTIVES = Effects(table("collectives", of=__name__))
-_CHECKPOINTS = Effects(table("checkpoints", of=__name__), beside=_COLLECTIVES)
+_TABLES = ("checkpoints", "collectives", "process_groups")
+_CHECKPOINTS = Effects.catalogue(*(table(name, of=__name__) for name in _TABLES))
 
 
 class RankGuardedCheckpoint(ProgramRule):

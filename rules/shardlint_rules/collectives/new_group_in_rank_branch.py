@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation
+from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-_GROUPS = Effects(
-    {
-        "new_group": {
-            "in": ["torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm", "deepspeed.comm.comm"],
-            "unless": {"use_local_synchronization": True, 4: True},
-        },
-        "new_subgroups": {"in": ["torch.distributed", "torch.distributed.distributed_c10d"]},
-        "new_subgroups_by_enumeration": {"in": ["torch.distributed", "torch.distributed.distributed_c10d"]},
-        "init_device_mesh": {"in": ["torch.distributed", "torch.distributed.device_mesh"]},
-        "DeviceMesh": {"in": ["torch.distributed", "torch.distributed.device_mesh", "torch.distributed.tensor"]},
-    }
-)
+_TABLES = ("process_groups", "collectives", "checkpoints")
+_GROUPS = Effects.catalogue(*(table(name, of=__name__) for name in _TABLES))
 
 
 class NewGroupInRankBranch(ProgramRule):
     """Reports a process group or device mesh that only some ranks create.
 
     Why is this bad?
-    `new_group`, `new_subgroups`, `init_device_mesh` and `DeviceMesh` must be called by every rank of the job in the
-    same order, also by those that will be no members. When ranks skip the call, its members wait in it; and later
-    groups are counted differently, so that the next one is paired with another.
+    `init_process_group`, `new_group`, `new_subgroups`, `init_device_mesh` and `DeviceMesh` must be called by every
+    rank of the job in the same order, also by those that will be no members. When ranks skip the call, its members wait
+    in it; and later groups are counted differently, so that the next one is paired with another.
 
     Use instead
     Create all groups on every rank, and choose the one to use afterwards:

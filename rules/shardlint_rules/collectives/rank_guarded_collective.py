@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardlint.rule import RANK, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-_COLLECTIVES = Effects(table("collectives", of=__name__), beside=Effects(table("checkpoints", of=__name__)))
+_COLLECTIVES = Effects.catalogue(*(table(one, of=__name__) for one in ("collectives", "checkpoints", "process_groups")))
 
 
 class RankGuardedCollective(ProgramRule):
