@@ -108,6 +108,7 @@ MISTAKES = {
     "no-reference": ("= observation()", "= research()", "RawBarrier.evidence is research without a reference"),
     "other-class": ("class RawBarrier", "class Barrier", "the class must be named RawBarrier after its file"),
     "unproved-proof": ("    since =", "    proof = 'a run'\n    since =", "RawBarrier.proof must be a test module"),
+    "no-rank": ("    since =", "    ranks = ('it waits',)\n    since =", "RawBarrier.ranks has at most 4 texts, each"),
     "raises": ("class RawBarrier", 'raise OSError("no kernels")\nclass RawBarrier', "(OSError: no kernels)"),
 }
 

@@ -41,6 +41,9 @@ GROUP = "shardlint.rules"
 PROVED = 10
 """How many findings must have been judged before a precision is a number."""
 HEADINGS = ("Why is this bad?", "Use instead", "Known limits")
+ACTORS = ("rank 0 ", "rank 1 ", "both ranks ")
+MOST_STEPS = 4
+"""How a step of `Rule.ranks` begins, and how many there are at most."""
 _FIELDS = frozenset(
     (
         "severity",
@@ -49,6 +52,7 @@ _FIELDS = frozenset(
         "suspects",
         "bad",
         "good",
+        "ranks",
         "symptoms",
         "preview",
         "fixes",
@@ -159,7 +163,7 @@ def _problem(rule: type[Rule]) -> str | None:
     kind = kind_of(rule)
     if kind is None:
         return f"{rule.__name__} must derive from one of {', '.join(k.__name__ for k in KINDS)}"
-    for check in (_misspelt, _incomplete, _undocumented, _overconfident, _badly_shown, _badly_proved):
+    for check in (_misspelt, _incomplete, _undocumented, _badly_traced, _overconfident, _badly_shown, _badly_proved):
         problem = check(rule, kind)
         if problem:
             return problem
@@ -219,6 +223,16 @@ def _undocumented(rule: type[Rule], _kind: type[Rule]) -> str | None:
     for heading in HEADINGS:
         if heading not in lines:
             return f"the docstring of {rule.__name__} has no heading `{heading}` on a line of its own"
+    return None
+
+
+def _badly_traced(rule: type[Rule], _kind: type[Rule]) -> str | None:
+    """A trace of two ranks says of each step whose it is, and is taken in at a glance."""
+    if len(rule.ranks) > MOST_STEPS or not all(
+        isinstance(step, str) and step.startswith(ACTORS) for step in rule.ranks
+    ):
+        actors = ", ".join(f"`{actor.strip()}`" for actor in ACTORS)
+        return f"{rule.__name__}.ranks has at most {MOST_STEPS} texts, each beginning with one of {actors}"
     return None
 
 

@@ -169,6 +169,8 @@ class Rule:
     good: ClassVar[tuple[Good, ...]]
     symptoms: ClassVar[tuple[str, ...]] = ()
     """What a user sees when the defect strikes, as regular expressions over logs."""
+    ranks: ClassVar[tuple[str, ...]] = ()
+    """What two ranks do when the defect strikes, in at most four lines: `rank 0 waits in ...`, `rank 1 goes on ...`."""
     preview: ClassVar[bool] = False
     """Off unless selected by name: code alone cannot tell whether it is a defect."""
     fixes: ClassVar[FixSafety | None] = None

@@ -19,13 +19,16 @@ def test_the_page_of_a_rule_holds_all_that_is_known_of_it(lint: Lint) -> None:
     lines = answer.out.splitlines()
     assert lines[0] == "rank-guarded-checkpoint"
     assert lines[1] == "  error, family checkpoint, program rule, since 0.1.0"
-    for heading in ("Why is this bad?", "Use instead", "Known limits", "Fix         none"):
+    for heading in ("Why is this bad?", "What two ranks do", "Use instead", "Known limits", "Fix         none"):
         assert heading in lines
     assert any(line.startswith("Evidence    ") for line in lines)
     assert any(line.startswith("            https://") for line in lines)
     assert any(line.startswith("Confidence  at most 0.") for line in lines)
     assert any(line.startswith("Proof       two gloo processes run the examples: ") for line in lines)
     assert "            dcp.save(state, checkpoint_id=path)  # error" in lines
+    at = lines.index("What two ranks do")
+    assert lines[at + 1].startswith("  - rank 0 enters the save")
+    assert lines[at + 2].startswith("  - rank 1 goes on training")
     assert "Reported, example 1" in lines
     assert "Not reported, example 1" in lines
 

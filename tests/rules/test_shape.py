@@ -13,7 +13,7 @@ from shardlint.registry import load_rows
 PACK = Path(__file__).parents[2] / "rules" / "shardlint_rules"
 FILES = sorted(path for path in PACK.glob("*/*.py") if path.name != "__init__.py")
 ORDER = ("severity", "evidence", "suspects", "bad", "good", "judge")
-LONGEST = 130
+LONGEST = 136
 
 
 def test_every_built_in_rule_is_looked_at() -> None:
@@ -46,3 +46,10 @@ def test_a_rule_reads_from_why_to_how(path: Path) -> None:
 @pytest.mark.parametrize("row", load_rows()[0], ids=lambda row: str(row["name"]))
 def test_a_rule_says_what_a_user_sees(row: dict[str, object]) -> None:
     assert make(row).symptoms
+
+
+@pytest.mark.parametrize(
+    "row", [row for row in load_rows()[0] if row["family"] == "collectives"], ids=lambda row: str(row["name"])
+)
+def test_a_rule_about_collectives_says_what_two_ranks_do(row: dict[str, object]) -> None:
+    assert make(row).ranks

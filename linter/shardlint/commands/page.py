@@ -141,6 +141,8 @@ def page_of(row: Row) -> Page:
     page.fix = row["fix"]
     page.proof = proof_of(rule)
     page.symptoms = rule.symptoms
+    if rule.ranks:
+        page.body.insert(2, ("What two ranks do", "\n".join(f"- {step}" for step in rule.ranks)))
     page.bad, page.good = rule.bad, rule.good
     return page
 

@@ -30,6 +30,10 @@ class DcpLoadEmptyTemplate(LocalRule):
     since = "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html")
     suspects = Call(f"{_DCP}.load", f"{_DCP}.state_dict_loader.load", f"{_DCP}.load_state_dict")
+    ranks = (
+        "both ranks ask the empty dict which keys to load, and load none",
+        "both ranks go on with freshly initialised state, and nothing is said",
+    )
     symptoms = (r"[Ll]oss (?:jumps|spikes) after resum",)
     proof = ("test_dcp_load_empty_template", "a fresh optimizer has no moments after the load, and no error says so")
     bad = (

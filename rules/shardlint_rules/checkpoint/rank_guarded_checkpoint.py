@@ -32,6 +32,11 @@ class RankGuardedCheckpoint(ProgramRule):
     since = "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html")
     suspects = Divergence(guard=RANK, effect=_CHECKPOINTS)
+    ranks = (
+        "rank 0 enters the save and waits for the shards of the others",
+        "rank 1 goes on training and never comes",
+        "both ranks print nothing until the watchdog ends the job",
+    )
     symptoms = (r"Watchdog caught collective operation timeout", r"Timed out waiting \d+ms for (?:recv|send) operation")
     bad = (
         Bad(

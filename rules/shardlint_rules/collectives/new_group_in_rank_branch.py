@@ -32,6 +32,11 @@ class NewGroupInRankBranch(ProgramRule):
     since = "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.new_group")
     suspects = Divergence(guard=RANK, effect=_GROUPS)
+    ranks = (
+        "rank 0 makes the group and waits in the store for all others",
+        "rank 1 never makes it: its next group has another name",
+        "both ranks wait until the store gives up",
+    )
     symptoms = (r"[Ww]ait timeout after \d+ms, waiting for keys", r"Timed out initializing process group in store")
     bad = (
         Bad(

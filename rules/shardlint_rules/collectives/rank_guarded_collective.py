@@ -28,6 +28,11 @@ class RankGuardedCollective(ProgramRule):
     severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#collective-functions")
     suspects = Divergence(guard=RANK, effect=_COLLECTIVES, extended_by="collectives")
+    ranks = (
+        "rank 0 takes the branch and waits in the collective",
+        "rank 1 goes past it and never comes, or meets rank 0 in the next collective",
+        "both ranks print nothing until the watchdog ends the job",
+    )
     symptoms = (
         r"Watchdog caught collective operation timeout",
         r"Detected mismatch between collectives on ranks",

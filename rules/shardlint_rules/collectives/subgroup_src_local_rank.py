@@ -41,6 +41,11 @@ class SubgroupSrcLocalRank(LocalRule):
     since = "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.broadcast")
     suspects = Call(*(f"{package}.{name}" for package in _PACKAGES for name in _ROOTED))
+    ranks = (
+        "rank 0 is in the first subgroup, where its number in the group and in the job is the same",
+        "rank 1 is in another subgroup, and `src=0` is no member of that",
+        "rank 1 raises `Global rank 0 is not part of group`, and the job ends",
+    )
     symptoms = (r"Global rank \d+ is not part of group",)
     bad = (
         Bad(
