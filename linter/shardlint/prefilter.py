@@ -106,6 +106,16 @@ class Words:
             answer = self._found[key] = regex.search(self.data) is not None
         return answer
 
+    def local(self, kinds: tuple[str, ...]) -> bool:
+        """Whether the file can hold a test of local data of one of these kinds, and a call that needs all ranks."""
+        key = "?" + " ".join(kinds)
+        answer = self._found.get(key)
+        if answer is None:
+            from shardlint.facts.local_words import local_words
+
+            answer = self._found[key] = local_words(kinds).in_file(self.data)
+        return answer
+
     def rank(self) -> bool:
         """Whether the file can hold a rank test."""
         if self._rank is None:
@@ -138,4 +148,6 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
         return words.patches(needs[1])
     if kind == "regex":
         return words.matches(needs[1])
+    if kind == "local":
+        return words.local(needs[1])
     return words.rank()

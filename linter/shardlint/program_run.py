@@ -1,4 +1,4 @@
-"""The program rules over a whole program: from the files with rank tests to whatever their functions call."""
+"""The program rules over a whole program: from the files where ranks may part to whatever their functions call."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from shardlint.analysis import Analysis
 from shardlint.errors import UndecodableSource
+from shardlint.facts.agreement import Agreement
 from shardlint.facts.divergence import Guard, Split, splits
 from shardlint.facts.divergent import Divergent
 from shardlint.facts.effects import Effects
@@ -88,7 +89,7 @@ class _Judge:
         self._extended: dict[Divergence, Effects] = {}
 
     def file(self, path: str) -> None:
-        ranked: list[str] = self.program.file(path).stored.get("ranked", [])
+        stored = self.program.file(path).stored
         for row in self.analysis.rows:
             if row["kind"] != "program":
                 continue
@@ -96,20 +97,36 @@ class _Judge:
             assert isinstance(rule, ProgramRule)
             assert isinstance(rule.suspects, Divergence)
             effects = self._effects(rule.suspects)
+            functions: list[str] = stored.get("local" if rule.suspects.local else "ranked", [])
             try:
-                for function in ranked:
-                    unjudged: list[tuple[Guard, Place]] = []
-                    for split in splits(self.program, path, function, effects, unjudged):
-                        self._judge(rule, split)
-                    for guard, place in unjudged:
-                        reason = (
-                            f"`{guard.text}` parts the ranks, and what the call in line {place[0]} does is not known"
-                        )
-                        self.not_judged.add((path, function, guard.span[0], reason))
+                for function in functions:
+                    if rule.suspects.local:
+                        self._local(rule, path, function, rule.suspects.local, effects)
+                    else:
+                        self._ranked(rule, path, function, effects)
             except RecursionError:
                 self.not_judged.add((path, "", 1, "its expressions or calls are nested too deeply"))
             except Exception:
                 self.analysis.crashed(row, path)
+
+    def _ranked(self, rule: ProgramRule, path: str, function: str, effects: Effects) -> None:
+        unjudged: list[tuple[Guard, Place]] = []
+        for split in splits(self.program, path, function, effects, unjudged):
+            self._judge(rule, split)
+        for guard, place in unjudged:
+            reason = f"`{guard.text}` parts the ranks, and what the call in line {place[0]} does is not known"
+            self.not_judged.add((path, function, guard.span[0], reason))
+
+    def _local(self, rule: ProgramRule, path: str, function: str, kinds: tuple[str, ...], effects: Effects) -> None:
+        """Tests of local data part nobody where some call has shared the value between the ranks before."""
+        agreement = Agreement(self.program, effects)
+        for split in splits(self.program, path, function, effects, local=kinds):
+            agreed = agreement.of(split.guard.calls, path)
+            if agreed is None:
+                reason = f"whether all ranks give the same answer to `{split.guard.text}` is not known"
+                self.not_judged.add((path, function, split.guard.span[0], reason))
+            elif not agreed:
+                self._judge(rule, split)
 
     def _effects(self, suspects: Divergence) -> Effects:
         """The effects of a query with those that the project's settings add; made once for each query."""
@@ -122,7 +139,7 @@ class _Judge:
         if split.there.unknown:
             reason = f"`{split.guard.text}` parts the ranks, and a call on the other side is not known"
             self.not_judged.add((split.path, split.function, split.guard.span[0], reason))
-        self.findings += rule.judge(Divergent(split, rule.voice, self._line(split)))
+        self.findings += rule.judge(Divergent(split, rule.voice, self._line(split), self.program))
 
     def _line(self, split: Split) -> str:
         path, span, _ = split.first.place

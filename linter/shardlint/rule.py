@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shardlint.example import Bad, Example, Good
 from shardlint.facts.effects import Effects
+from shardlint.facts.local_words import CLOCK, DATA, FILES
 from shardlint.facts.site import MISSING, Expression, Function, Site, file_calls
 from shardlint.finding import Evidence, Finding, Related, Span
 from shardlint.not_judged import NotJudged
@@ -305,7 +306,10 @@ def entries(name: str, *path: str, of: str) -> Mapping[str, tuple[str, ...]]:
 
 __all__ = [
     "CEILINGS",
+    "CLOCK",
+    "DATA",
     "DIFFUSION",
+    "FILES",
     "KINDS",
     "MEDIA",
     "MISSING",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from shardlint.facts.divergence import Guard, Hop, Reached, Split, Way
+from shardlint.facts.program import Program
+from shardlint.facts.wrapped_models import trains_together
 from shardlint.finding import Finding, Related, Span
 from shardlint.voice import Voice
 
@@ -10,10 +12,16 @@ from shardlint.voice import Voice
 class Divergent:
     """A divergence found in one function. `here` has a collective that `there` has not."""
 
-    def __init__(self, split: Split, voice: Voice, line: str) -> None:
+    def __init__(self, split: Split, voice: Voice, line: str, program: Program) -> None:
         self.split = split
         self.voice = voice
         self._line = line
+        self._program = program
+
+    @property
+    def trains_together(self) -> bool:
+        """Whether the file, or one that it imports, wraps a model with which all ranks train together."""
+        return trains_together(self._program, self.split.path)
 
     @property
     def paths(self) -> tuple[Way, Way]:
@@ -22,7 +30,7 @@ class Divergent:
 
     @property
     def guard(self) -> Guard:
-        """The rank test as it is written."""
+        """The test where the ranks part, as it is written."""
         return self.split.guard
 
     @property

@@ -179,6 +179,11 @@ class Program:
                 self._files[oldest].forget()
         return module
 
+    def text(self, path: str) -> bytes:
+        """The bytes of a file; an answer made of them depends on it."""
+        self._read_of.add(path)
+        return self._text(path)
+
     def path_of(self, dotted: str) -> str | None:
         """The file of a module by its import name. A folder above the package is not part of it."""
         if self._by_name is None:
@@ -229,8 +234,7 @@ class Program:
 
     def _home(self, path: str, name: str) -> str | None:
         """The file that binds a name: this one, or one whose names it takes over."""
-        self._read_of.add(path)
-        text = self._text(path)
+        text = self.text(path)
         if name.encode() not in text and _STAR.search(text) is None:
             return None  # a package may have a thousand such files
         stored = self.file(path).stored
