@@ -11,6 +11,7 @@ from shardlint.facts.divergence import Guard, Split, splits
 from shardlint.facts.divergent import Divergent
 from shardlint.facts.effects import Effects
 from shardlint.facts.expansion import Place
+from shardlint.facts.lone_jobs import parts_nobody
 from shardlint.facts.module import Module
 from shardlint.facts.program import Program, Stored
 from shardlint.facts.rank_conditions import RankConditions
@@ -120,12 +121,16 @@ class _Judge:
     def _local(self, rule: ProgramRule, path: str, function: str, kinds: tuple[str, ...], effects: Effects) -> None:
         """Tests of local data part nobody where some call has shared the value between the ranks before."""
         agreement = Agreement(self.program, effects)
+        told: set[object] = set()
         for split in splits(self.program, path, function, effects, local=kinds):
+            if split.first.place in told or parts_nobody(split.guard.kind, path, self.program.text(path)):
+                continue
             agreed = agreement.of(split.guard.calls, path)
             if agreed is None:
                 reason = f"whether all ranks give the same answer to `{split.guard.text}` is not known"
                 self.not_judged.add((path, function, split.guard.span[0], reason))
             elif not agreed:
+                told.add(split.first.place)
                 self._judge(rule, split)
 
     def _effects(self, suspects: Divergence) -> Effects:

@@ -236,8 +236,8 @@ class Pinned(Query):
 class Divergence(Query):
     """Places where a guard parts the ranks and only some of them issue an effect: for program rules.
 
-    `guard`: RANK, or one or more kinds of data that only a rank itself has: FILES, CLOCK, DATA (a loss or metric that
-    the function has computed and no collective has shared). `extended_by`: the settings table with which a project adds
+    `guard`: RANK, or the kinds of data that only a rank itself has: FILES, NUMBERS (its clock, or a loss or metric
+    that the function has computed and no collective has shared), LOCAL for all of them. `extended_by`: the settings table with which a project adds
     calls of its own to the effect.
     """
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shardlint.example import Bad, Example, Good
 from shardlint.facts.effects import Effects
-from shardlint.facts.local_words import CLOCK, DATA, FILES
+from shardlint.facts.local_words import FILES, NUMBERS
+from shardlint.facts.local_words import KINDS as LOCAL
 from shardlint.facts.site import MISSING, Expression, Function, Site, file_calls
 from shardlint.finding import Evidence, Finding, Related, Span
 from shardlint.not_judged import NotJudged
@@ -306,13 +307,13 @@ def entries(name: str, *path: str, of: str) -> Mapping[str, tuple[str, ...]]:
 
 __all__ = [
     "CEILINGS",
-    "CLOCK",
-    "DATA",
     "DIFFUSION",
     "FILES",
     "KINDS",
+    "LOCAL",
     "MEDIA",
     "MISSING",
+    "NUMBERS",
     "RANK",
     "SAMPLES",
     "TEXT",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from shardlint.facts.effects import Effects
-from shardlint.facts.local_tests import computes
+from shardlint.facts.measures import computes
 from shardlint.facts.program import Program
 from shardlint.facts.trace import QUIET, Step, Trace
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import re
 
+from shardlint.facts.handed import handed
 from shardlint.facts.local_words import (
     CHECKS,
     CLOCK,
@@ -20,11 +21,11 @@ from shardlint.facts.local_words import (
     FILE_FUNCTIONS,
     FILES,
     KINDS,
-    MEASURES,
     PATH_METHODS,
     local_words,
 )
-from shardlint.facts.module import FUNCTIONS, Binding, FunctionNode, Module
+from shardlint.facts.measures import computes, hands_out, is_measure
+from shardlint.facts.module import FUNCTIONS, Binding, Module
 from shardlint.facts.names import BY_NAME, CERTAIN, INFERRED, bindings_at, local_definition, lookup, resolve
 from shardlint.facts.order import flow
 from shardlint.facts.rank_tests import rank_test
@@ -47,20 +48,7 @@ _CONVERSION_WORDS = (
     "item float double half int long bool any all cpu cuda detach clone to mean sum max min numpy tolist abs"
 )
 _CONVERSIONS = frozenset(_CONVERSION_WORDS.split())
-_MEASURE = re.compile(rf"(?i)(?:.*_)?(?:{MEASURES})(?:s|_?(?:val(?:ue)?|item|avg|mean|sum|total|\d+))?(?:_.*)?|.*loss")
-_NO_MEASURE = re.compile(
-    r"(?i)(?:^|_)(?:grad|norm|fn|func(?:tion)?|type|name|keys?|weights?|scaler?|scale|coef\w*|thresh\w*|limit|max|mask|ids"
-    r"|threshold|bound|config|cfg|args|meter|tracker|writer|dict|list|tol\w*|target|count|num|cls|class|module|mode)(?:_|$)"
-)
-_GET_WORDS = "get pop setdefault getattr load loads read zeros ones full new_zeros zeros_like empty"
-_GETS = frozenset(_GET_WORDS.split())
-_FORWARDS = re.compile(
-    r"(?:.*[._])?(?:model|net|network|criterion|module|engine|loss_?(?:fn|func|function)?|criterions?)|forward"
-)
-"""Calls by their last name that compute from this rank's batch, whatever they are."""
-_READ_WORDS = "backward scale append add update log log_dict log_metrics write print info step"
-_ONLY_READS = frozenset(_READ_WORDS.split())
-"""Calls that leave what they are given as it is."""
+_COMPLAINTS = ("error", "critical", "fatal", "exception")
 _DEPTH = 12
 
 
@@ -81,22 +69,31 @@ class LocalTest:
         self.calls = calls
 
 
-def computes(name: str) -> bool:
-    """Whether a call of that last name, of which nothing is known, is a forward pass or a loss function."""
-    return _FORWARDS.fullmatch(name) is not None
-
-
 def local_test(module: Module, node: ast.expr) -> LocalTest | None:
     """The test of local data that one condition is (`and`, `or` and `not` are taken apart by the caller), or None."""
     if not _may_hold(module) or isinstance(node, (ast.Constant, ast.Attribute)):
         return None
     search = _Search(module, node)
     kind = search.value(node)
-    if not kind or not search.asked:
+    if not kind or not search.asked or _ends_with_an_error(module, node):
         return None
     text, span = module.source(node), module.span(node)
     key = f"{kind}: {text} @ {' '.join(map(str, search.origins)) or span.line}"
     return LocalTest(key, text, span, kind, search.certainty, search.calls)
+
+
+def _ends_with_an_error(module: Module, node: ast.expr) -> bool:
+    """Whether the branch under a condition logs an error and returns: a check of arguments, which fail on all ranks."""
+    at: ast.AST | None = node
+    while isinstance(at, ast.expr):
+        at = module.parents.get(at)
+    if not isinstance(at, ast.If) or not isinstance(at.body[-1], ast.Return):
+        return False
+    calls = [statement.value for statement in at.body if isinstance(statement, ast.Expr)]
+    return any(
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _COMPLAINTS
+        for call in calls
+    )
 
 
 def _may_hold(module: Module) -> bool:
@@ -137,7 +134,7 @@ class _Search:
         if isinstance(node, (ast.Attribute, ast.Subscript)):
             return self._part(node)
         if isinstance(node, ast.Compare):
-            if isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+            if isinstance(node.ops[0], (ast.Is, ast.IsNot, ast.In, ast.NotIn)) or _is_switch(node):
                 return ""
             self.asked = True
             return self._any([node.left, *node.comparators])
@@ -210,23 +207,12 @@ class _Search:
     def _part(self, node: ast.Attribute | ast.Subscript) -> str:
         """`outputs.loss`, `results["accuracy"]`: a measure in what a call of this function has returned."""
         owner, name = node.value, node.attr if isinstance(node, ast.Attribute) else _text(node.slice)
-        if not _is_measure(name):
+        if not is_measure(name):
             return ""
         if isinstance(owner, ast.Call):
             self._less(INFERRED)
             return DATA if self._produced(owner) else ""
-        if not isinstance(owner, ast.Name):
-            return ""
-        found = bindings_at(self.module, owner)
-        if found is None or not all(_is_call(binding) for binding in found[0]):
-            return ""
-        for binding in found[0]:
-            assert isinstance(binding.value, ast.Call)
-            if not self._produced(binding.value):
-                return ""
-        self._handed_on(owner, found[0])
-        self._less(INFERRED)
-        return DATA
+        return DATA if isinstance(owner, ast.Name) and self._returned(owner) else ""
 
     def _named(self, node: ast.Name) -> str:
         found = bindings_at(self.module, node)
@@ -247,7 +233,7 @@ class _Search:
             return "constant"
         self._seen.add(id(binding))
         kind = self.value(binding.value) if binding.exact or binding.kind == "augmented" else ""
-        if not kind and _is_measure(name) and self._computed(binding.value):
+        if not kind and is_measure(name) and self._computed(binding.value):
             kind = DATA
             self._less(INFERRED)
         if not kind and binding.kind == "augmented":
@@ -259,14 +245,38 @@ class _Search:
         """Whether a measure is made here from what calls of this function return."""
         if isinstance(node, ast.BinOp):
             return self._computed(node.left) or self._computed(node.right)
-        return isinstance(node, ast.Call) and self._produced(node)
+        if not isinstance(node, ast.Call):
+            return False
+        if node.args and "builtins.sum" in resolve(self.module, node.func).names:
+            return self._collected(node.args[0])
+        return self._produced(node)
+
+    def _collected(self, node: ast.expr) -> bool:
+        """Whether a sum goes over the values that a call of this function has returned: `sum(losses.values())`."""
+        if isinstance(node, (ast.GeneratorExp, ast.ListComp)):
+            node = node.generators[0].iter
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "values":
+            node = node.func.value
+        return isinstance(node, ast.Name) and self._returned(node)
+
+    def _returned(self, node: ast.Name) -> bool:
+        """Whether a name holds what calls of this function have computed."""
+        found = bindings_at(self.module, node)
+        calls = [binding.value for binding in found[0] if _is_call(binding)] if found is not None else []
+        if found is None or len(calls) < len(found[0]):
+            return False
+        if not all(isinstance(call, ast.Call) and self._produced(call) for call in calls):
+            return False
+        self._handed_on(node, found[0])
+        self._less(INFERRED)
+        return True
 
     def _produced(self, call: ast.Call) -> bool:
         """Whether a call computes something of this rank; it is remembered unless it is a forward pass."""
         func = call.func
         last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
         names = resolve(self.module, func).names
-        if last in _GETS or last[:1].isupper() or not last or any(name.startswith("builtins.") for name in names):
+        if hands_out(last) or any(name.startswith("builtins.") for name in names):
             return False
         if isinstance(func, ast.Attribute) and last in _CONVERSIONS and not names:
             return self._computed(func.value)
@@ -280,7 +290,7 @@ class _Search:
         order = flow(self.module, owner)
         made = [binding.node for binding in bindings if isinstance(binding.node, ast.stmt)]
         at = self.test if self.module.function(self.test) is owner else node
-        for call in _handed(self.module, owner).get(node.id, ()):
+        for call in handed(self.module, owner).get(node.id, ()):
             if self.module.statement(call) not in made and order.between(call, at, made):
                 self.calls.append(call)
 
@@ -289,8 +299,11 @@ def _is_call(binding: Binding) -> bool:
     return binding.kind in ("assign", "walrus") and isinstance(binding.value, ast.Call)
 
 
-def _is_measure(name: str) -> bool:
-    return bool(name) and _MEASURE.fullmatch(name) is not None and _NO_MEASURE.search(name) is None
+def _is_switch(node: ast.Compare) -> bool:
+    """`loss > 0` and `metric == "accuracy"` ask whether there is such a part of the loss, and which metric is meant."""
+    values = [bound.value for bound in node.comparators if isinstance(bound, ast.Constant)]
+    positive = isinstance(node.ops[0], (ast.Gt, ast.GtE)) and values == [0] and not isinstance(node.left, ast.Call)
+    return positive or any(isinstance(value, (str, bool)) for value in values)
 
 
 def _text(node: ast.expr) -> str:
@@ -303,40 +316,3 @@ def _with_updated(module: Module, node: ast.Name, bindings: list[Binding]) -> li
         return bindings
     found = lookup(module, node.id, node)
     return found[1] if found is not None else bindings
-
-
-class _Handed(dict[str, list[ast.Call]]):
-    """The calls of a function by the names that they are handed as they are, or in a list."""
-
-
-def _handed(module: Module, owner: FunctionNode | ast.Module) -> _Handed:
-    known = module.memo.get(("handed", owner))
-    if isinstance(known, _Handed):
-        return known
-    table = module.memo["handed", owner] = _Handed()
-    for node in ast.walk(owner):
-        if isinstance(node, ast.Call):
-            func = node.func
-            last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
-            if last not in _ONLY_READS and not last[:1].isupper():
-                for value in (*node.args, *(keyword.value for keyword in node.keywords)):
-                    for name in _objects(value):
-                        table.setdefault(name, []).append(node)
-    return table
-
-
-def _objects(node: ast.expr) -> list[str]:
-    """The names of the objects that an argument hands over: `x`, `[x]`, `x.data`, `x.detach()`, not `x.item()`."""
-    if isinstance(node, ast.Name):
-        return [node.id]
-    if isinstance(node, ast.Starred) or (isinstance(node, ast.Attribute) and node.attr in ("data", "grad")):
-        return _objects(node.value)
-    if isinstance(node, (ast.List, ast.Tuple)):
-        return [name for item in node.elts for name in _objects(item)]
-    if isinstance(node, ast.Dict):
-        return [name for item in node.values for name in _objects(item)]
-    if isinstance(node, ast.Subscript):
-        return _objects(node.value)
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "detach":
-        return _objects(node.func.value)
-    return []

@@ -12,6 +12,7 @@ from functools import cache
 FILES, CLOCK, DATA = "files", "clock", "data"
 KINDS = (FILES, CLOCK, DATA)
 """What a test of local data asks for: the file system, the clock, or numbers that this rank has computed."""
+NUMBERS = (CLOCK, DATA)
 
 FILE_FUNCTIONS = ("exists", "lexists", "isfile", "isdir", "getsize", "getmtime", "listdir", "scandir", "glob", "iglob")
 PATH_METHODS = ("exists", "is_file", "is_dir")

@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from shardlint.rule import (
-    CLOCK,
-    DATA,
-    Bad,
-    Divergence,
-    Divergent,
-    Effects,
-    Findings,
-    Good,
-    ProgramRule,
-    observation,
-    table,
-)
+from shardlint.rule import NUMBERS, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
 _COLLECTIVES = Effects(table("collectives", of=__name__)) | Effects(table("checkpoints", of=__name__))
 
@@ -27,24 +15,23 @@ class MetricGatedCollective(ProgramRule):
     and others are not: some enter the collective, the others go on, and the job hangs in an epoch like any other.
 
     Use instead
-    Agree on the number first: `dist.all_reduce(value, op=dist.ReduceOp.AVG)`, then compare. Or let one rank decide and
-    broadcast its decision.
+    Agree on the number first, `dist.all_reduce(value, op=dist.ReduceOp.AVG)`, or broadcast the decision of one rank.
 
     Known limits
     A number counts if its name speaks of a loss, metric, accuracy or score and this function has computed it;
     parameters and attributes do not. Where a call on its way is not known, nothing is reported, and the function is
-    counted as not judged. In groups of ranks that share their batches (tensor or pipeline parallel) the numbers are
-    the same, and nothing is said of those groups.
+    counted as not judged. Ranks that evaluate the same data have the same number: suppress the finding then. Nothing is
+    said of groups whose ranks share their batches (tensor or pipeline parallel).
     """
 
-    severity = "warning"
-    since = "0.1.0"
+    severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/pytorch/pytorch/issues/77562")
-    suspects = Divergence(guard=(DATA, CLOCK), effect=_COLLECTIVES, extended_by="collectives")
+    suspects = Divergence(guard=NUMBERS, effect=_COLLECTIVES, extended_by="collectives")
     symptoms = (r"Watchdog caught collective operation timeout", r"Timed out waiting \d+ms for (?:recv|send) operation")
     bad = (
         Bad(
             """
+            from time import monotonic as now
             import torch
             import torch.distributed as dist
 
@@ -52,8 +39,19 @@ class MetricGatedCollective(ProgramRule):
                 loss = torch.nn.functional.mse_loss(model(batch), batch)
                 if loss.item() < best:
                     dist.barrier()  # error
+
+            def train(steps, seconds):
+                start = now()
+                for step in steps:
+                    step()
+                    if now() - start > seconds:
+                        break
+                    dist.barrier()  # error
             """,
-            waits={"evaluate(lambda x: x + rank, torch.ones(1), 0.5)": "barrier"},
+            waits={
+                "evaluate(lambda x: x + rank, torch.ones(1), 0.5)": "barrier",
+                "import time; train([lambda: time.sleep(rank), list], 0.5)": "barrier",
+            },
         ),
         Bad(
             {
@@ -83,21 +81,6 @@ class MetricGatedCollective(ProgramRule):
                 """,
             },
         ),
-        Bad(
-            """
-            from time import monotonic as now
-            import torch.distributed as dist
-
-            def train(steps, seconds):
-                start = now()
-                for step in steps:
-                    step()
-                    if now() - start > seconds:
-                        break
-                    dist.barrier()  # error
-            """,
-            waits={"import time; train([lambda: time.sleep(rank), list], 0.5)": "barrier"},
-        ),
     )
     good = (
         Good(
@@ -105,21 +88,14 @@ class MetricGatedCollective(ProgramRule):
             import time
             import torch
             import torch.distributed as dist
-            from torch.nn.utils import clip_grad_norm_
 
             def mean(value):
                 dist.all_reduce(value)
                 return value / dist.get_world_size()
 
             def evaluate(model, batch, best):
-                loss = torch.nn.functional.mse_loss(model(batch), batch)
-                dist.all_reduce(loss)
-                if loss.item() < best:
-                    dist.barrier()
-
-            def helped(model, batch, best):
                 loss = mean(torch.nn.functional.mse_loss(model(batch), batch))
-                if loss < best:
+                if loss.item() < best:
                     dist.barrier()
 
             def decided(loss_value, best):
@@ -128,31 +104,19 @@ class MetricGatedCollective(ProgramRule):
                 if stop[0]:
                     dist.barrier()
 
-            def every(loss, limit, step, args):
+            def given(loss, limit, step, args):
                 if loss > limit or step > args.warm_up:
                     dist.barrier()
 
-            def logged(model, batch):
-                loss = torch.nn.functional.mse_loss(model(batch), batch)
-                if torch.isnan(loss):
-                    print("the loss is no number")
-                dist.barrier()
-
-            def clipped(model, limit):
-                norm = clip_grad_norm_(model.parameters(), limit)
-                if norm > limit:
-                    dist.barrier()
-
-            def timed(step):
+            def logged(step, model, limit):
                 start = time.time()
-                step()
-                if time.time() - start > 60:
-                    print("slow")
+                loss = sum(step(model))
+                if torch.isnan(loss) or time.time() - start > limit:
+                    print("slow, or no number")
                 dist.barrier()
             """,
             runs=(
-                "evaluate(lambda x: x + rank, torch.ones(1), 5); helped(lambda x: x + rank, torch.ones(1), 5)",
-                "decided(rank, 0.5); logged(lambda x: x, torch.ones(1)); timed(list)",
+                "evaluate(lambda x: x + rank, torch.ones(1), 5); decided(rank, 0.5); logged(list, torch.ones(1), 1)",
             ),
         ),
     )
@@ -161,9 +125,8 @@ class MetricGatedCollective(ProgramRule):
         here, there = split.paths
         if there.unknown or here.agrees_with(there):
             return
-        own = "its own clock" if split.guard.kind == CLOCK else "a number of its own batches"
         yield split.finding(
-            f"{split.subject} needs all ranks, but each rank asks {own}: {split.who} reach it; {split.onward}, and the "
-            "job waits until the timeout",
+            f"{split.subject} needs all ranks, but each rank asks {split.asked}: {split.who} reach it; {split.onward}, "
+            "and the job waits until the timeout",
             help="share the number first with `all_reduce`, or let one rank decide and broadcast that",
         )

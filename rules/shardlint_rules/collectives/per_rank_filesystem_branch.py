@@ -12,8 +12,7 @@ class PerRankFilesystemBranch(ProgramRule):
 
     Why is this bad?
     Ranks need not see the same files: nodes have disks of their own, NFS and Lustre show a new file later to some
-    clients, and a rank that is slow may look after another has written. The ranks that find the file enter the
-    collective; the others never do, and the job waits until the timeout.
+    clients, and a slow rank may look after another has written. Then only some of them enter the collective.
 
     Use instead
     Let one rank look and share what it saw: `seen = [path.exists() if rank == 0 else None]`, then
@@ -21,17 +20,18 @@ class PerRankFilesystemBranch(ProgramRule):
 
     Known limits
     On one shared file system, with nobody writing, every rank gets the same answer: then the branch is safe. Questions
-    asked in a function of another file, or kept in an attribute, are not seen. What an error ends is no hang.
+    asked in a function of another file, or kept in an attribute, are not seen. A branch that ends with an error, or
+    logs one and returns, is a check of arguments. Tests, which run on one machine, are left alone.
     """
 
-    severity = "warning"
-    since = "0.1.0"
+    severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/KempnerInstitute/KempnerForge/issues/49")
     suspects = Divergence(guard=FILES, effect=_COLLECTIVES, extended_by="collectives")
     symptoms = (r"Watchdog caught collective operation timeout", r"Timed out waiting \d+ms for (?:recv|send) operation")
     bad = (
         Bad(
             """
+            import glob
             import torch
             import torch.distributed as dist
             from pathlib import Path
@@ -43,6 +43,11 @@ class PerRankFilesystemBranch(ProgramRule):
                     box[0] = torch.load(state, weights_only=True)
                     dist.broadcast_object_list(box, src=0)  # error
                 return box[0]
+
+            def merge(folder, parts, counts):
+                found = glob.glob(folder + "/*.pt")
+                while len(found) > 0:
+                    dist.all_gather(parts, counts)  # error
             """,
             waits={
                 "import pathlib; own = pathlib.Path(folder) / str(rank); own.mkdir(); "
@@ -73,22 +78,6 @@ class PerRankFilesystemBranch(ProgramRule):
                 """,
             },
         ),
-        Bad(
-            """
-            import glob, os
-            import torch.distributed as dist
-
-            def wait_for(flag):
-                while not os.path.exists(flag):
-                    dist.barrier()  # error
-
-            def merge(folder, parts, counts):
-                found = glob.glob(folder + "/*.pt")
-                if len(found) > 0:
-                    dist.all_gather(parts, counts)  # error
-            """,
-            waits={"wait_for(f'{folder}/nothing' if rank else folder)": "barrier"},
-        ),
     )
     good = (
         Good(
@@ -109,9 +98,12 @@ class PerRankFilesystemBranch(ProgramRule):
                 if found.item():
                     dist.barrier()
 
-            def checked(path):
+            def checked(path, log):
                 if not os.path.isdir(path):
                     raise FileNotFoundError(path)
+                if os.path.isfile(path):
+                    log.error("a folder is needed")
+                    return
                 dist.barrier()
 
             def cached(path, build):
@@ -122,12 +114,8 @@ class PerRankFilesystemBranch(ProgramRule):
             def tidy(path):
                 if dist.get_rank() == 0 and os.path.exists(path):
                     os.remove(path)
-                dist.barrier()
             """,
-            runs=(
-                "own = folder + str(rank); rank or open(own, 'w').close(); resume(own); agreed(own)",
-                "checked(folder); cached(folder, print); tidy(f'{folder}/nothing')",
-            ),
+            runs=("own = folder + str(rank); rank or open(own, 'w').close(); resume(own); agreed(own)",),
         ),
     )
 
@@ -136,7 +124,7 @@ class PerRankFilesystemBranch(ProgramRule):
         if there.unknown or here.agrees_with(there):
             return
         yield split.finding(
-            f"{split.subject} needs all ranks, but each rank asks its own file system: {split.who} reach it; "
+            f"{split.subject} needs all ranks, but each rank asks {split.asked}: {split.who} reach it; "
             f"{split.onward}, and the job waits until the timeout when they do not see the same files",
             help="let one rank look, share the answer with `broadcast_object_list`, and branch on that",
         )

@@ -2,20 +2,7 @@
 
 from __future__ import annotations
 
-from shardlint.rule import (
-    CLOCK,
-    DATA,
-    FILES,
-    Bad,
-    Divergence,
-    Divergent,
-    Effects,
-    Findings,
-    Good,
-    ProgramRule,
-    observation,
-    table,
-)
+from shardlint.rule import LOCAL, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
 _ENGINES = ["deepspeed.initialize", "deepspeed.DeepSpeedEngine", "deepspeed.runtime.engine.DeepSpeedEngine"]
 _STEPS = Effects({"*.backward": {}, "step": {"in": _ENGINES}}, beside=Effects(table("collectives", of=__name__)))
@@ -26,27 +13,26 @@ class RankLocalSkip(ProgramRule):
 
     Why is this bad?
     DDP, FSDP and ZeRO reduce gradients inside of `backward`, on all ranks together. A rank that skips a batch meets the
-    others with its next one: gradients of different steps are added up, and in the end one rank waits for a `backward`
-    that never comes.
+    others with its next one: gradients of different steps are added up, and in the end one rank waits for ever.
 
     Use instead
     Skip together: `bad = (~torch.isfinite(loss)).float()`, `dist.all_reduce(bad, op=dist.ReduceOp.MAX)`, and skip on
-    all ranks if `bad` is set. Or run `backward` on `loss.nan_to_num() * 0`.
+    all ranks if `bad` is set.
 
     Known limits
     Judged only where the file, or one that it imports, wraps a model with DDP, FSDP, DeepSpeed or Accelerate. A loss
-    must be computed in the same function. An exit by an error ends the job on all ranks, so it is no hang. A skip of
-    the optimizer's step after `backward` makes weights differ, but nobody wait.
+    must be computed in the same function. An error ends the job on all ranks, so it is no hang. A skip of the
+    optimizer's step after `backward` makes weights differ, but nobody wait.
     """
 
-    severity = "warning"
-    since = "0.1.0"
+    severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/NVIDIA-NeMo/Automodel/issues/2468")
-    suspects = Divergence(guard=(DATA, CLOCK, FILES), effect=_STEPS)
+    suspects = Divergence(guard=LOCAL, effect=_STEPS)
     symptoms = (r"Watchdog caught collective operation timeout", r"(?i)loss is (?:nan|inf)\w*.*skip")
     bad = (
         Bad(
             """
+            import time
             import torch
             from torch.nn.parallel import DistributedDataParallel
 
@@ -57,6 +43,14 @@ class RankLocalSkip(ProgramRule):
                     if not torch.isfinite(loss):
                         continue
                     loss.backward()  # error
+
+            def until(model, loader, minutes, accelerator):
+                start = time.time()
+                for batch in loader:
+                    out_of_time = time.time() - start > minutes * 60
+                    if out_of_time:
+                        break
+                    accelerator.backward(model(**batch).loss)  # error
             """,
             waits={"train(torch.nn.Linear(1, 1), [torch.ones(1), torch.ones(1) / (1 - rank)])": "backward"},
         ),
@@ -88,23 +82,6 @@ class RankLocalSkip(ProgramRule):
             },
             waits={"Trainer(torch.nn.Linear(1, 1)).step(torch.ones(1), torch.ones(1) * 1e6 * rank)": "backward"},
         ),
-        Bad(
-            """
-            import time
-            from accelerate import Accelerator
-
-            def train(model, optimizer, loader, minutes):
-                accelerator = Accelerator()
-                model, optimizer, loader = accelerator.prepare(model, optimizer, loader)
-                start = time.time()
-                for batch in loader:
-                    out_of_time = time.time() - start > minutes * 60
-                    if out_of_time:
-                        break
-                    accelerator.backward(model(**batch).loss)  # error
-                    optimizer.step()
-            """
-        ),
     )
     good = (
         Good(
@@ -123,45 +100,21 @@ class RankLocalSkip(ProgramRule):
                         continue
                     loss.backward()
 
-            def scaled(model, batches, optimizer, scaler):
-                for batch in batches:
-                    loss = model(batch).mean()
-                    if torch.isnan(loss):
-                        print("the loss is no number")
+            def scaled(model, batch, optimizer, scaler):
+                loss = model(batch).mean()
+                if torch.isnan(loss):
+                    raise RuntimeError("the loss is no number")
+                norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+                if torch.isfinite(norm):
                     scaler.scale(loss).backward()
-                    norm = torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-                    if not torch.isfinite(norm):
-                        optimizer.zero_grad()
-                        continue
-                    scaler.step(optimizer)
 
-            def stopped(model, batches):
-                for batch in batches:
-                    loss = model(batch).mean()
-                    if not torch.isfinite(loss):
-                        raise RuntimeError("the loss is no number")
-                    loss.backward()
-
-            def some(model, batches, loss_limit, step, args):
-                for batch in batches:
-                    if step > args.steps or loss_limit < 0:
-                        break
+            def some(model, batch, loss_limit, step, args):
+                if step <= args.steps and loss_limit > 0:
                     model(batch).mean().backward()
             """,
             runs=("together(torch.nn.Linear(1, 1), [torch.ones(1), torch.ones(1) / (1 - rank)])",),
         ),
-        Good(
-            """
-            import torch
-
-            def train(model, batches):
-                for batch in batches:
-                    loss = model(batch).mean()
-                    if not torch.isfinite(loss):
-                        continue
-                    loss.backward()
-            """
-        ),
+        Good("def one(model, x):\n    loss = model(x).mean()\n    if not loss.isnan():\n        loss.backward()\n"),
     )
 
     def judge(self, split: Divergent) -> Findings:
