@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple, TypedDict
 
+from benchmarks.constraints import constrained
 from benchmarks.measure import Command, Watched, cpu_seconds, medians, peak_bytes, watched
 from benchmarks.tools import RUFF_RULES, USUAL, ruff, shardlint
 from benchmarks.trees import Touch, copy, quiet_files, size
@@ -65,6 +66,8 @@ FIGURES = (
     Figure("three files", "three files", "python -c pass", one=3.0),
     Figure("three files", "three files", "ruff three files"),
     Figure("three files", "three files", "ruff F three files"),
+    Figure("cold, 50 constraints", "cold, 50 constraints", "cold", one=1.3),
+    Figure("warm, 50 constraints", "warm, 50 constraints", "warm", one=1.05),
 )
 
 
@@ -131,6 +134,15 @@ def three_files(changing: Path, three: list[Path], scratch: Path) -> dict[str, C
     return runs
 
 
+def with_constraints(tree: Path, scratch: Path) -> dict[str, Command]:
+    """The two runs to which fifty constraints of the project may add something."""
+    cache = scratch / "cache-constrained"
+    return {
+        "cold, 50 constraints": shardlint(tree, cache, "--no-cache"),
+        "warm, 50 constraints": shardlint(tree, cache, primed=True),
+    }
+
+
 def commands(tree: Path, scratch: Path) -> dict[str, Command]:
     """Every run that is measured; all work on copies, with caches of their own."""
     emptied = scratch / "cache-emptied"
@@ -155,6 +167,8 @@ def measure(tree: Path, name: str, whole: bool, scratch: Path, rounds: int) -> T
     changing = copy(tree, scratch / "changing")
     three = quiet_files(changing)
     runs = commands(tree, scratch) | three_files(changing, three, scratch)
+    if not whole:
+        runs |= with_constraints(constrained(tree, scratch / "constrained"), scratch)
     first = timings(runs["warm"])  # its cache folder is still empty, so this is a first run
     parsed, read = libcst_and_read(first.said)
     seconds = medians(runs, rounds)
@@ -192,7 +206,7 @@ def figure_row(costs: TreeCosts, figure: Figure) -> Row:
 
 def rows(costs: TreeCosts) -> list[Row]:
     """The figures of one tree, each with its bound if it has one."""
-    table = [figure_row(costs, figure) for figure in FIGURES]
+    table = [figure_row(costs, figure) for figure in FIGURES if figure.ours in costs["seconds"]]
     for name, (ours, theirs) in WATCHED.items():
         mine, other = costs["peaks"][ours], costs["peaks"][theirs]
         bound = None if costs["whole"] else MEMORY_AT_MOST

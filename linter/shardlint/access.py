@@ -29,13 +29,14 @@ class Imports:
     `unclear` says that there is too much of them to be read; then anything may be imported.
     """
 
-    __slots__ = ("data", "plain", "taken", "unclear")
+    __slots__ = ("_relative", "data", "plain", "taken", "unclear")
 
     def __init__(self, data: bytes) -> None:
         self.data = data = plain_lines(data)
         self.taken: list[tuple[bytes, bytes]] = []
         self.plain: list[bytes] = []
         self.unclear = False
+        self._relative: list[tuple[list[str], str, frozenset[str]]] | None = None
         left = _MOST_READ * len(data)
         at = data.find(b"import")
         while at >= 0:
@@ -105,24 +106,36 @@ class Imports:
         if self.unclear:
             return True
         parts = package.split(".")
-        folder = path.split("/")[:-1]
-        for module, clause in self.taken:
-            inner = module.lstrip(b".")
-            level = len(module) - len(inner)
-            if not level:
-                continue
-            below = inner.decode("utf-8", "replace").split(".") if inner else []
-            base = [*folder[: max(len(folder) - level + 1, 0)], *below]
-            if not members and f".{package}." in f".{'.'.join(base)}.":
+        for base, dotted, words in self._relatively(path):
+            if not members and f".{package}." in dotted:
                 return True
-            words = {word.decode("utf-8", "replace") for word in _WORD.findall(clause)}
             for known in range(len(parts) + 1):
                 if base[len(base) - known :] != parts[:known] or (known == 0 and base):
                     continue
                 wanted = parts[known : known + 1] or members
-                if b"*" in clause or not wanted or not words.isdisjoint(wanted):
+                if "*" in words or not wanted or not words.isdisjoint(wanted):
                     return True
         return False
+
+    def _relatively(self, path: str) -> list[tuple[list[str], str, frozenset[str]]]:
+        """Where each relative import of the file at `path` takes something from: the parts of that package, the same
+        as `.a.b.`, and the words of the clause.
+        """
+        if self._relative is None:
+            self._relative = []
+            folder = path.split("/")[:-1]
+            for module, clause in self.taken:
+                inner = module.lstrip(b".")
+                level = len(module) - len(inner)
+                if not level:
+                    continue
+                below = inner.decode("utf-8", "replace").split(".") if inner else []
+                base = [*folder[: max(len(folder) - level + 1, 0)], *below]
+                words = {word.decode("utf-8", "replace") for word in _WORD.findall(clause)}
+                if b"*" in clause:
+                    words.add("*")
+                self._relative.append((base, f".{'.'.join(base)}.", frozenset(words)))
+        return self._relative
 
     def patch(self, packages: Iterable[str]) -> bool:
         """Whether an attribute of something imported from one of the packages is given a value."""

@@ -28,6 +28,11 @@ _APART = bytes(code if bytes([code]) in _LETTERS else 32 for code in range(256))
 _COMPILED: dict[str, Pattern[bytes]] = {}
 
 
+def apart(text: str) -> list[str]:
+    """The words of a text in ASCII, in order."""
+    return text.encode().translate(_APART).decode().split()
+
+
 def spells(data: bytes, word: bytes) -> bool:
     """Whether a text has the identifier `word`. Ten times as fast as a regular expression."""
     length, found = len(word), data.find
@@ -43,7 +48,18 @@ def spells(data: bytes, word: bytes) -> bool:
 class Words:
     """The bytes of one file with the answers already given for it."""
 
-    __slots__ = ("_environment", "_imports", "_local", "_matched", "_rank", "_spelled", "_texts", "data", "path")
+    __slots__ = (
+        "_environment",
+        "_imports",
+        "_local",
+        "_matched",
+        "_module",
+        "_rank",
+        "_spelled",
+        "_texts",
+        "data",
+        "path",
+    )
 
     def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None, path: str = "") -> None:
         self.data = plain_lines(data)
@@ -55,6 +71,7 @@ class Words:
         self._local: dict[tuple[str, ...], bool] = {}
         self._rank: bool | None = None
         self._imports: Imports | None = None
+        self._module: str | None = None
 
     def has(self, text: str) -> bool:
         """Whether the file holds `text` anywhere."""
@@ -68,9 +85,13 @@ class Words:
 
         The rules ask for some forty words of each file: to take it apart once costs less than to search it so often.
         """
+        return word in self.identifiers() or (not word.isascii() and spells(self.data, word.encode()))
+
+    def identifiers(self) -> frozenset[str]:
+        """The words of the file in ASCII: identifiers, numbers and what its texts and comments say."""
         if self._spelled is None:
             self._spelled = frozenset(self.data.translate(_APART).decode().split())
-        return word in self._spelled or (not word.isascii() and spells(self.data, word.encode()))
+        return self._spelled
 
     def pinned(self, package: str, below: tuple[int, ...]) -> bool:
         """Whether the project's version of a package may be below a bound."""
@@ -87,10 +108,14 @@ class Words:
         """
         if not self.path:
             return True
-        stem = "." + self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
-        parts = package.split(".")
-        inside = any(stem.endswith("." + ".".join(parts[:count])) for count in range(1, len(parts) + 1))
-        return inside or self._read_imports().near(self.path, package, members)
+        if self._module is None:
+            self._module = "." + self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        part = package
+        while part:
+            if self._module.endswith(part) and self._module[-len(part) - 1] == ".":
+                return True
+            part = part.rpartition(".")[0]
+        return self._read_imports().near(self.path, package, members)
 
     def imports(self, path: str) -> bool:
         """Whether the file imports a module or something of it."""

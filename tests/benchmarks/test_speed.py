@@ -22,6 +22,8 @@ HELD: TreeCosts = {
         "first run": 9.0,
         "warm": 0.1,
         "three files": 0.06,
+        "cold, 50 constraints": 2.6,
+        "warm, 50 constraints": 0.105,
         "ruff cold": 1.0,
         "ruff F cold": 0.5,
         "ruff warm": 1.0,
@@ -52,6 +54,8 @@ def test_bounds_on_one_package() -> None:
     assert broken(changed(HELD, "cold", 3.01)) == ["cold/ruff cold"]
     assert broken(changed(HELD, "warm", 0.21)) == ["warm/ruff F warm"]
     assert broken(changed(HELD, "three files", 0.061)) == ["three files/python -c pass"]
+    assert broken(changed(HELD, "cold, 50 constraints", 2.61)) == ["cold, 50 constraints/cold"]
+    assert broken(changed(HELD, "warm, 50 constraints", 0.106)) == ["warm, 50 constraints/warm"]
     assert broken({**HELD, "peaks": HELD["peaks"] | {"warm": 200_000_001}}) == ["memory, warm/ruff F warm"]
 
 

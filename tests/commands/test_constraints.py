@@ -224,3 +224,25 @@ def test_options_of_a_rule_reach_it(lint: Lint) -> None:
     answer = lint("constraints", "test")
 
     assert (answer.code, answer.out) == (0, "1 constraint, 1 test: all hold\n")
+
+
+def test_a_pattern_that_every_file_is_parsed_for_is_pointed_out(lint: Lint) -> None:
+    loop = "{match: 'for $X in $Y: return $X'}"
+    lint.project.write(
+        "constraints/a.yaml",
+        f"version: 1\nconstraints:\n- {{id: loops, title: L, pattern: {loop}}}\n"
+        f"- {{id: loops-there, title: L, paths: [there/**], pattern: {loop}}}\n"
+        "- {id: named, title: N, pattern: {match: 'while $X: barrier()'}}\n"
+        "- {id: counted, title: C, pattern: {match: $X == 1000}}\n"
+        "- {id: compared, title: C, pattern: {match: $X is $X}}\n",
+    )
+
+    answer = lint("constraints", "check")
+
+    said = "nothing in it is rare, so every Python file is parsed for it: name something, or say `paths`"
+    assert answer.out.splitlines() == [
+        f"constraints/a.yaml:3: note: loops: {said}",
+        f"constraints/a.yaml:7: note: compared: {said}",
+        "1 file, 5 constraints: all can be taken",
+    ]
+    assert answer.code == 0

@@ -17,6 +17,7 @@ from shardlint.knowledge.rows import add_constraints
 from shardlint.registry import load_rows
 from shardlint.report.terminal import escaped
 from shardlint.settings import find_settings, load_settings
+from shardlint.syntax.patterns.needs import tells_apart
 
 if TYPE_CHECKING:
     from shardlint.arguments import Parsed
@@ -81,8 +82,17 @@ def constraints(parsed: Parsed, directory: str) -> tuple[str, int]:
 def _check(project: Project) -> tuple[str, int]:
     problems = [*map(str, project.problems), *_missing_manifest(project)]
     lines = [escaped(line) for line in problems]
+    lines += [escaped(line) for line in _without_a_word(project)]
     lines.append(f"{_counted(project)}: {_number(len(problems), 'problem') if problems else 'all can be taken'}")
     return "\n".join(lines) + "\n", int(bool(problems))
+
+
+def _without_a_word(project: Project) -> list[str]:
+    """What a check costs that no word leads to is seen by nobody, so it is said."""
+    asked = [one for one in project.constraints if one.kind in ("pattern", "forbidden") and not one.paths]
+    wanting = [one for one in asked if one.id in project.rows and not tells_apart(project.rows[one.id]["needs"])]
+    message = "nothing in it is rare, so every Python file is parsed for it: name something, or say `paths`"
+    return [f"{one.file}:{one.line}: note: {one.id}: {message}" for one in wanting]
 
 
 def _missing_manifest(project: Project) -> list[str]:

@@ -115,9 +115,7 @@ class MetricGatedCollective(ProgramRule):
                     print("slow, or no number")
                 dist.barrier()
             """,
-            runs=(
-                "evaluate(lambda x: x + rank, torch.ones(1), 5); decided(rank, 0.5); logged(list, torch.ones(1), 1)",
-            ),
+            runs=("evaluate(torch.exp, torch.ones(1) * rank, 5); decided(rank, 1); logged(list, torch.ones(1), 1)",),
         ),
     )
 

@@ -143,3 +143,24 @@ def test_there_is_no_fix() -> None:
     (match,) = forbidden.matches(module)
     assert forbidden.edits(module, match) == ()
     assert forbidden.fix is None
+
+
+CUDA: dict[str, object] = {"calls": ["torch.cuda.*"]}
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import torch\ntorch.cuda.amp.f()", [2]),
+        ("import torch\namp = torch.cuda.amp\namp.f()", [3]),
+        ("import torch\nf = torch.cuda.amp.f\ng = f\ng()", [4]),
+        ("from torch.cuda import amp as a\na.f()", [2]),
+        ("from torch.cuda import *\nsynchronize()", [2]),
+        ("from functools import partial\nimport torch\nf = partial(torch.cuda.f, 1)\nf()", [4]),
+        ("import torch\nclass A(torch.cuda.Stream):\n    def f(me):\n        super().f()", [4]),
+        ("import torch\nclass A:\n    def f(self):\n        self.c = torch.cuda\n        self.c.f()", [5]),
+        ("import torch\nself.wait(torch.cpu.f())", []),
+    ],
+)
+def test_whatever_stands_for_something_of_a_package(source: str, expected: list[int]) -> None:
+    assert lines(CUDA, source) == expected

@@ -19,6 +19,7 @@ from shardlint.syntax.patterns.conditions import MOST, Condition, guard
 from shardlint.syntax.patterns.guarding import holding
 from shardlint.syntax.patterns.match import Match
 from shardlint.syntax.patterns.meaning import certainty, meaning
+from shardlint.syntax.patterns.members import members
 from shardlint.syntax.patterns.needs import disjunction, member_needs, name_needs, package_needs
 from shardlint.syntax.patterns.parts import imported
 from shardlint.syntax.patterns.plain import Where, items
@@ -170,7 +171,11 @@ _IMPORTERS = (("importlib.import_module",), ("builtins.__import__",))
 
 def _calls(module: Module, name: _Name) -> list[ast.Call]:
     if name.is_glob:
-        return [call for calls in module.calls.values() for call in calls]
+        known = members(module, name.package)
+        every = [call for calls in module.calls.values() for call in calls]
+        if known is None:
+            return every
+        return [call for call in every if call.func in known or not isinstance(call.func, (ast.Attribute, ast.Name))]
     last = name.text.rpartition(".")[2]
     words = (last, *alias_words(module, frozenset((last,))), UNNAMED)
     return [call for word in words for call in module.calls.get(word, ())]
@@ -179,7 +184,8 @@ def _calls(module: Module, name: _Name) -> list[ast.Call]:
 def _reads(module: Module, name: _Name) -> list[ast.AST]:
     table = reads(module)
     if name.is_glob:
-        return [node for nodes in table.values() for node in nodes]
+        known = members(module, name.package)
+        return [node for nodes in table.values() for node in nodes if known is None or node in known]
     last = name.text.rpartition(".")[2]
     return [node for word in (last, *alias_words(module, frozenset((last,)))) for node in table.get(word, ())]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from keyword import iskeyword
 from typing import cast
 
 from shardlint.query import Needs, dotted_needs
@@ -20,13 +21,10 @@ _RARE: dict[type[ast.AST], str] = {
     ast.Global: "global",
     ast.Nonlocal: "nonlocal",
     ast.Delete: "del",
-    ast.Try: "except",
     ast.Lambda: "lambda",
     ast.Await: "await",
     ast.Yield: "yield",
     ast.YieldFrom: "yield",
-    ast.While: "while",
-    ast.Match: "match",
     ast.Eq: "==",
     ast.NotEq: "!=",
     ast.In: "in",
@@ -42,11 +40,21 @@ _RARE: dict[type[ast.AST], str] = {
     ast.SetComp: "for",
     ast.DictComp: "for",
     ast.GeneratorExp: "for",
+}
+"""What is written only where such a node is, and is not everywhere."""
+
+_HEADS: dict[type[ast.AST], str] = {
+    ast.While: "while",
+    ast.Match: "match",
+    ast.Try: "try",
     ast.AsyncFor: "async",
     ast.AsyncWith: "async",
     ast.AsyncFunctionDef: "async",
 }
-"""What is written only where such a node is, and is not everywhere."""
+"""The word that begins the first line of such a statement: nothing else may stand before it there."""
+
+_FEWEST_DIGITS = 3
+"""Shorter numbers are everywhere."""
 
 
 def needs(snippet: Snippet, *, rare: bool = True) -> Needs:
@@ -109,6 +117,16 @@ def package_needs(package: str) -> Needs:
     return ("any", ("all", ("word", package.rpartition(".")[2]), ("imports", package)), ("own", package, ()))
 
 
+def tells_apart(asked: Needs) -> bool:
+    """Whether some files are ruled out by more than a keyword or a sign."""
+    kind, parts = asked[0], cast("tuple[Needs, ...]", asked[1:])
+    if kind == "all":
+        return any(map(tells_apart, parts))
+    if kind == "any":
+        return all(map(tells_apart, parts))
+    return kind != "text" or not (iskeyword(str(asked[1])) or not any(map(str.isalnum, str(asked[1]))))
+
+
 def holds_texts(snippet: Snippet, text: str) -> bool:
     """Whether a file has the texts of a snippet in one piece each, as its needs say."""
     found = [node.value for statement in snippet.body for node in ast.walk(statement) if isinstance(node, ast.Constant)]
@@ -121,7 +139,9 @@ def says_something(snippet: Snippet) -> bool:
     seen: list[str] = []
     for statement in snippet.body:
         for node in ast.walk(statement):
-            if node.__class__ in _RARE or (isinstance(node, ast.Constant) and node.value not in (..., "...")):
+            if node.__class__ in _RARE or node.__class__ in _HEADS:
+                return True
+            if isinstance(node, ast.Constant) and node.value not in (..., "..."):
                 return True
             name = one(node) or variable(getattr(node, "name", None) if isinstance(node, ast.stmt) else None)
             if name and name != "_":
@@ -151,6 +171,9 @@ def _needs(snippet: Snippet, *, rare: bool) -> Iterator[Needs]:
         yield from _own(node)
         if rare and node.__class__ in _RARE:
             yield ("text", _RARE[node.__class__])
+        elif rare and node.__class__ in _HEADS:
+            word = _HEADS[node.__class__]
+            yield ("all", ("word", word), ("regex", rf"(?m)^[ \t\f]*{word}\b"))
         pending += ast.iter_child_nodes(node)
 
 
@@ -159,6 +182,8 @@ def _own(node: ast.AST) -> Iterator[Needs]:
     if isinstance(node, ast.Constant):
         if isinstance(node.value, str) and node.value != "..." and _PLAIN.fullmatch(node.value):
             yield _quoted(node.value)
+        elif type(node.value) is int and len(str(node.value)) >= _FEWEST_DIGITS:
+            yield _number(node.value)
         return
     for field in ("attr", "arg", "name"):
         text = getattr(node, field, None)
@@ -194,6 +219,12 @@ def _called(attribute: str) -> Needs:
     """A call of a method, with at most one blank beside the name."""
     spelled = [("text", text) for text in (f".{attribute}(", f".{attribute} (", f". {attribute}")]
     return ("all", ("word", attribute), ("any", *spelled))
+
+
+def _number(value: int) -> Needs:
+    """A number in decimal digits, in groups of three or not, or some number in another base."""
+    spelled = dict.fromkeys((str(value), f"{value:_}", "0x", "0X", "0o", "0b"))
+    return ("any", *(("text", text) for text in spelled))
 
 
 def _given(keyword: str) -> Needs:
