@@ -250,7 +250,8 @@ class Analysis:
         """Build the traces of the functions where ranks may part, and keep them as plain values."""
         facts = FileFacts(path, None, lambda _: module, self.asked)
         facts.stored["ranked"], facts.stored["local"] = roots.ranked(module), roots.local(module)
-        for name in dict.fromkeys([*facts.stored["ranked"], *facts.stored["local"]]):
+        local = [name for names in facts.stored["local"].values() for name in names]
+        for name in dict.fromkeys([*facts.stored["ranked"], *local]):
             facts.trace(name)
         self._kept += len(module.parents)
         if self._kept <= _MOST_KEPT:

@@ -159,7 +159,7 @@ class Words:
         if answer is None:
             from shardlint.facts.local_words import local_words
 
-            answer = self._local[kinds] = local_words(kinds).in_file(self.data)
+            answer = self._local[kinds] = local_words(kinds).in_file(self.data, self.identifiers())
         return answer
 
     def rank(self) -> bool:

@@ -79,6 +79,15 @@ def _part(source: Source, function: str) -> Keep:
     return keep
 
 
+def _roots(stored: Stored, suspects: Divergence) -> list[str]:
+    """The functions of a file where ranks may part for a rule."""
+    if not suspects.local:
+        ranked: list[str] = stored.get("ranked", [])
+        return ranked
+    found: dict[str, list[str]] = stored.get("local", {})
+    return list(dict.fromkeys(name for kind in suspects.local for name in found.get(kind, ())))
+
+
 class _Judge:
     def __init__(self, analysis: Analysis, program: Program, read: Callable[[str], bytes]) -> None:
         self.analysis = analysis
@@ -98,7 +107,7 @@ class _Judge:
             assert isinstance(rule, ProgramRule)
             assert isinstance(rule.suspects, Divergence)
             effects = self._effects(rule.suspects)
-            functions: list[str] = stored.get("local" if rule.suspects.local else "ranked", [])
+            functions = _roots(stored, rule.suspects)
             try:
                 for function in functions:
                     if rule.suspects.local:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from shardlint.facts.local_words import local_words
 from shardlint.facts.module import FUNCTIONS, Module
@@ -30,12 +30,12 @@ class Roots:
         self._asks_ranks = ranks
         kinds = tuple(sorted({kind for need in needs if need[0] == "local" for kind in need[1]}))
         self._words = local_words(kinds) if kinds else None
-        self._aliases = self._words.aliases(self._text) if self._words else frozenset[str]()
+        self._renamed = self._words.renamed(self._text) if self._words else {}
 
     def keep(self, _: str, text: str) -> bool:
         """Whether a function, by its text, may be a root."""
         ranked = self._conditions is not None and self._conditions.speaks(text)
-        return ranked or (self._words is not None and self._words.in_part(text, self._aliases))
+        return ranked or (self._words is not None and bool(self._words.found(text, self._renamed)))
 
     def ranked(self, module: Module) -> list[str]:
         """The functions that can hold a rank test; the empty name is the module's own body."""
@@ -44,28 +44,28 @@ class Roots:
             return self._found(module, lambda _: True) if self._asks_ranks else []
         return self._found(module, lambda parts: any(conditions.test_in(first, last) for first, last in parts))
 
-    def local(self, module: Module) -> list[str]:
-        """The functions that can hold a test of local data; the empty name is the module's own body."""
+    def local(self, module: Module) -> dict[str, list[str]]:
+        """The functions that can hold a test of local data, by its kind; the empty name is the module's own body."""
         words, text = self._words, self._text
-        if words is None:
-            return []
-        return self._found(
-            module,
-            lambda parts: words.in_part("\n".join(text[first:last] for first, last in parts), self._aliases),
-        )
+        kinds: dict[str, list[str]] = {}
+        if words is not None:
+            for name, parts in self._functions(module):
+                for kind in words.found("\n".join(text[first:last] for first, last in parts), self._renamed):
+                    kinds.setdefault(kind, []).append(name)
+        return kinds
 
     def _found(self, module: Module, wanted: Callable[[list[tuple[int, int]]], bool]) -> list[str]:
         """The functions of which `wanted` holds, given where their text begins and ends."""
+        return [name for name, parts in self._functions(module) if wanted(parts)]
+
+    def _functions(self, module: Module) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+        """Each function, and the module's own body, with where their text begins and ends."""
         starts = _line_starts(self._text)
-        found: list[str] = []
         for function in module.functions:
             first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
-            if wanted([(starts[first - 1], starts[function.end_lineno or first])]):
-                found.append(module.qualified(function))
+            yield module.qualified(function), [(starts[first - 1], starts[function.end_lineno or first])]
         outside = [statement for statement in module.tree.body if not isinstance(statement, (*FUNCTIONS, ast.ClassDef))]
-        if wanted([(starts[s.lineno - 1], starts[s.end_lineno or s.lineno]) for s in outside]):
-            found.append("")
-        return found
+        yield "", [(starts[s.lineno - 1], starts[s.end_lineno or s.lineno]) for s in outside]
 
 
 def _line_starts(text: str) -> list[int]:

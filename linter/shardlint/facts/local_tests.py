@@ -32,6 +32,7 @@ from shardlint.facts.rank_tests import rank_test
 from shardlint.facts.rank_values import single_return
 from shardlint.facts.values import made_from
 from shardlint.finding import Span
+from shardlint.prefilter import Words
 
 _FILE_CALLS = frozenset(
     f"{package}.{name}" for package in ("os.path", "os", "glob", "posixpath") for name in FILE_FUNCTIONS
@@ -99,7 +100,8 @@ def _ends_with_an_error(module: Module, node: ast.expr) -> bool:
 def _may_hold(module: Module) -> bool:
     answer = module.memo.get("local data")
     if answer is None:
-        answer = module.memo["local data"] = local_words(KINDS).in_file(module.text.encode("utf-8", "replace"))
+        data = module.text.encode("utf-8", "replace")
+        answer = module.memo["local data"] = local_words(KINDS).spelled(data, Words(data).identifiers())
     return answer is True
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from shardlint.rule import LOCAL, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
+from shardlint.rule import NUMBERS, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
 _ENGINES = ["deepspeed.initialize", "deepspeed.DeepSpeedEngine", "deepspeed.runtime.engine.DeepSpeedEngine"]
 _STEPS = Effects({"*.backward": {}, "step": {"in": _ENGINES}}, beside=Effects(table("collectives", of=__name__)))
 
 
 class RankLocalSkip(ProgramRule):
-    """Reports a `backward` that a rank leaves out because of its own loss, clock or files, where ranks train together.
+    """Reports a `backward` that a rank leaves out because of its own loss or clock, where ranks train together.
 
     Why is this bad?
     DDP, FSDP and ZeRO reduce gradients inside of `backward`, on all ranks together. A rank that skips a batch meets the
@@ -27,7 +27,7 @@ class RankLocalSkip(ProgramRule):
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/NVIDIA-NeMo/Automodel/issues/2468")
-    suspects = Divergence(guard=LOCAL, effect=_STEPS)
+    suspects = Divergence(guard=NUMBERS, effect=_STEPS)
     symptoms = (r"Watchdog caught collective operation timeout", r"(?i)loss is (?:nan|inf)\w*.*skip")
     bad = (
         Bad(
