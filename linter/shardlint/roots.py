@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 
 from shardlint.facts.local_words import local_words
 from shardlint.facts.module import FUNCTIONS, Module
@@ -58,21 +59,21 @@ class Roots:
         """The functions of which `wanted` holds, given where their text begins and ends."""
         return [name for name, parts in self._functions(module) if wanted(parts)]
 
+    @cached_property
+    def _starts(self) -> list[int]:
+        """The offset of each line, and of the end."""
+        starts = [0]
+        at = self._text.find("\n")
+        while at >= 0:
+            starts.append(at + 1)
+            at = self._text.find("\n", at + 1)
+        return [*starts, len(self._text)]
+
     def _functions(self, module: Module) -> Iterator[tuple[str, list[tuple[int, int]]]]:
         """Each function, and the module's own body, with where their text begins and ends."""
-        starts = _line_starts(self._text)
+        starts = self._starts
         for function in module.functions:
             first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
             yield module.qualified(function), [(starts[first - 1], starts[function.end_lineno or first])]
         outside = [statement for statement in module.tree.body if not isinstance(statement, (*FUNCTIONS, ast.ClassDef))]
         yield "", [(starts[s.lineno - 1], starts[s.end_lineno or s.lineno]) for s in outside]
-
-
-def _line_starts(text: str) -> list[int]:
-    """The offset of each line, and of the end."""
-    starts = [0]
-    at = text.find("\n")
-    while at >= 0:
-        starts.append(at + 1)
-        at = text.find("\n", at + 1)
-    return [*starts, len(text)]

@@ -127,7 +127,10 @@ def test_what_is_no_evidence(lines: list[str]) -> None:
 
 
 def test_helper_of_the_same_file() -> None:
-    text = HEAD + "def known(path):\n    return os.path.exists(path)\n\ndef f(path):\n    if known(path):\n        load()\n"
+    text = (
+        HEAD
+        + "def known(path):\n    return os.path.exists(path)\n\ndef f(path):\n    if known(path):\n        load()\n"
+    )
     tree = parse(text)
     assert not isinstance(tree, SyntaxError)
     module = Module("main.py", text, tree)
@@ -146,6 +149,7 @@ def parted(source: str, **others: str) -> tuple[list[Split], list[bool | None]]:
         return Module(path, files[path], tree)
 
     program = Program(files, load, lambda path: files[path].encode(), EFFECTS.words)
+    program.file("main.py").stored["local"] = {"data": ["f"]}
     found = splits(program, "main.py", "f", EFFECTS, local=KINDS)
     agreement = Agreement(program, EFFECTS)
     return found, [agreement.of(split.guard.calls, "main.py") for split in found]

@@ -20,9 +20,7 @@ from shardlint.facts.local_words import (
     DATA,
     FILE_FUNCTIONS,
     FILES,
-    KINDS,
     PATH_METHODS,
-    local_words,
 )
 from shardlint.facts.measures import computes, hands_out, is_measure
 from shardlint.facts.module import FUNCTIONS, Binding, Module
@@ -32,7 +30,6 @@ from shardlint.facts.rank_tests import rank_test
 from shardlint.facts.rank_values import single_return
 from shardlint.facts.values import made_from
 from shardlint.finding import Span
-from shardlint.prefilter import Words
 
 _FILE_CALLS = frozenset(
     f"{package}.{name}" for package in ("os.path", "os", "glob", "posixpath") for name in FILE_FUNCTIONS
@@ -72,7 +69,7 @@ class LocalTest:
 
 def local_test(module: Module, node: ast.expr) -> LocalTest | None:
     """The test of local data that one condition is (`and`, `or` and `not` are taken apart by the caller), or None."""
-    if not _may_hold(module) or isinstance(node, (ast.Constant, ast.Attribute)):
+    if isinstance(node, (ast.Constant, ast.Attribute)):
         return None
     search = _Search(module, node)
     kind = search.value(node)
@@ -95,14 +92,6 @@ def _ends_with_an_error(module: Module, node: ast.expr) -> bool:
         isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _COMPLAINTS
         for call in calls
     )
-
-
-def _may_hold(module: Module) -> bool:
-    answer = module.memo.get("local data")
-    if answer is None:
-        data = module.text.encode("utf-8", "replace")
-        answer = module.memo["local data"] = local_words(KINDS).spelled(data, Words(data).identifiers())
-    return answer is True
 
 
 class _Search:

@@ -7,7 +7,7 @@ may lead to a collective. Both are looked for without a parser, in the parts of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 
 FILES, CLOCK, DATA = "files", "clock", "data"
@@ -19,7 +19,7 @@ FILE_FUNCTIONS = ("exists", "lexists", "isfile", "isdir", "getsize", "getmtime",
 PATH_METHODS = ("exists", "is_file", "is_dir")
 CLOCKS = ("time", "monotonic", "perf_counter", "now", "default_timer")
 CHECKS = ("isfinite", "isnan", "isinf")
-MEASURES = r"loss|metric|acc(?:uracy)?(?![a-z])|score|perplexity|ppl"
+MEASURES = r"loss|metric|acc(?:uracy)?(?![a-z])|perplexity|ppl"
 """What the name of a number that a rank computes from its own batches holds."""
 
 _SOURCES = {
@@ -28,7 +28,17 @@ _SOURCES = {
     DATA: CHECKS,
 }
 _ENDS = {FILES: "(", CLOCK: "()", DATA: "("}
-_STEMS = ("loss", "metric", "score", "accuracy", "acc", "perplexity", "ppl")
+_NAMES = {
+    "loss": "loss losses val_loss valid_loss validation_loss eval_loss test_loss train_loss total_loss loss_value loss_val "
+    "avg_loss mean_loss epoch_loss batch_loss step_loss reduced_loss cur_loss current_loss running_loss",
+    "acc": "acc acc1 val_acc test_acc eval_acc valid_acc accuracy val_accuracy top1_acc",
+    "metric": "metric metrics val_metric eval_metric current_metric",
+    "ppl": "ppl val_ppl",
+    "perplexity": "perplexity",
+}
+_STEM_OF = {name: stem for stem, names in _NAMES.items() for name in names.split()}
+"""What stands in a file that compares a measure: one of these names, or a longer one beside one of them."""
+_MEASURED = frozenset(_STEM_OF)
 _COMPARED = re.compile(r"(?<![-=])[<>]|[=!]=(?![ ]*[\"'])")
 _MEASURE = re.compile(MEASURES)
 _TRAINING_WORDS = (
@@ -38,15 +48,16 @@ _TRAINING_WORDS = (
 )
 _TRAINING = frozenset(_TRAINING_WORDS.split())
 """One of these words is in every file that trains: a number that is compared elsewhere parts no ranks."""
+_CALLS = re.compile(r"(?<!def )\b([\w.]+)\(")
 _LEADS = re.compile(
-    r"(?:all_?reduce|all_?gather|gather_object|gather_for_metrics|reduce_scatter|broadcast|barrier|sync|checkpoint|ckpt"
+    r"all_?reduce|all_?gather|gather_object|gather_for_metrics|reduce_scatter|broadcast|barrier|sync|checkpoint|ckpt"
     r"|backward|resum|restor|wait_for_everyone|full_tensor|redistribute|distribute_tensor|scatter_full|all_to_all|summon"
-    r"|rerun|load_and|(?:save|load)_(?:state\b|model|best|shard|distributed))\w*\(|(?:dcp|DCP|dist_cp|[cC]heckpoint\w*"
+    r"|rerun|load_and|(?:save|load)_(?:state\b|model|best|shard|distributed)|(?:dcp|DCP|dist_cp|[cC]heckpoint\w*"
     r"|ckpt\w*|checkpointing|accelerator|fabric|engine|manager|trainer|strategy|dist|distributed)\.(?:async_)?"
-    r"(?:save|load|gather|reduce|scatter|send|restore|resume|step)\w*\("
+    r"(?:save|load|gather|reduce|scatter|send|restore|resume|step)\w*"
 )
-_WAITS_FOR_NOBODY = re.compile(r"def \w+$|save_for_backward|checkpointing_\w*able|reduce_sum")
-"""Calls with such a word that wait for nobody, with what stands before them in the line."""
+_WAITS_FOR_NOBODY = re.compile(r"save_for_backward|checkpointing_\w*able|ckpt_path|checkpoint_path")
+"""Calls with such a word that wait for nobody."""
 
 
 class LocalWords:
@@ -59,43 +70,42 @@ class LocalWords:
 
     def in_file(self, data: bytes, identifiers: frozenset[str]) -> bool:
         """Whether one part of a file can hold both, given the words of the file."""
-        if not self.spelled(data, identifiers):
+        if not self._spelled(identifiers):
             return False
         text = data.decode("latin-1")
-        if not self._asked(text, identifiers):
+        words = self._words & identifiers
+        stems = {_STEM_OF[name] for name in _MEASURED & identifiers} if DATA in self.kinds else ()
+        if not _compares(text, stems) and not any(
+            word + _ENDS[self._kind_of[word]] in text or f"{word} as " in text for word in words
+        ):
             return False
-        renamed = self.renamed(text)
-        return any(self.found(part, renamed) for part in _parts(text))
+        renamed = self.renamed(text, words)
+        return any(self.found(part, renamed, stems) for part in _parts(text))
 
-    def spelled(self, data: bytes, identifiers: frozenset[str]) -> bool:
+    def _spelled(self, identifiers: frozenset[str]) -> bool:
         """Whether a file has one of the words at all."""
         if FILES not in self.kinds and _TRAINING.isdisjoint(identifiers):
             return False
-        named = not identifiers.isdisjoint(self._words)
-        return named or (DATA in self.kinds and any(stem.encode() in data for stem in _STEMS))
+        measured = DATA in self.kinds and not identifiers.isdisjoint(_MEASURED)
+        return measured or not identifiers.isdisjoint(self._words)
 
-    def _asked(self, text: str, identifiers: frozenset[str]) -> bool:
-        """Whether one of the words is called, or imported under another name, or a measure is compared."""
-        for word in self._words & identifiers:
-            if word + _ENDS[self._kind_of[word]] in text or f"{word} as " in text:
-                return True
-        return DATA in self.kinds and _compares(text)
-
-    def renamed(self, text: str) -> dict[str, str]:
-        """The names under which a file imports what asks for local data, and the kind."""
+    def renamed(self, text: str, words: Iterable[str] | None = None) -> dict[str, str]:
+        """The names under which a file imports what asks for local data, and the kind; `words`: those that it spells."""
         if " as " not in text:
             return {}
         return {
-            name: kind
-            for word, kind in self._kind_of.items()
+            name: self._kind_of[word]
+            for word in (self._words if words is None else words)
             if f"{word} as " in text
             for name in re.findall(rf"\b{word} as (\w+)", text)
         }
 
-    def found(self, text: str, renamed: dict[str, str]) -> list[str]:
+    def found(self, text: str, renamed: dict[str, str], stems: Iterable[str] = tuple(_NAMES)) -> list[str]:
         """The kinds that a part of a file can hold a test of, with a call that may lead to a collective."""
         kinds = {kind for name, kind in renamed.items() if f"{name}(" in text}
-        kinds.update(kind for kind in self.kinds if kind not in kinds and _asks(kind, text))
+        for kind in self.kinds:
+            if any(word + _ENDS[kind] in text for word in _SOURCES[kind]) or (kind == DATA and _compares(text, stems)):
+                kinds.add(kind)
         return [kind for kind in self.kinds if kind in kinds] if kinds and _leads(text) else []
 
 
@@ -114,26 +124,19 @@ def _parts(text: str) -> Iterator[str]:
             yield from body.split("\n    def ")
 
 
-def _asks(kind: str, text: str) -> bool:
-    end = _ENDS[kind]
-    for word in _SOURCES[kind]:
-        if word + end in text:
-            return True
-    return kind == DATA and _compares(text)
-
-
 def _leads(text: str) -> bool:
     """Whether a call by its name may lead to a collective."""
-    for match in _LEADS.finditer(text):
-        line = text[text.rfind("\n", 0, match.start()) + 1 : match.end() - 1]
-        if _WAITS_FOR_NOBODY.search(line) is None:
-            return True
-    return False
+    return any(_may_lead(name) for name in _CALLS.findall(text))
 
 
-def _compares(text: str) -> bool:
+@cache
+def _may_lead(name: str) -> bool:
+    return _LEADS.search(name) is not None and _WAITS_FOR_NOBODY.search(name) is None
+
+
+def _compares(text: str, stems: Iterable[str]) -> bool:
     """Whether a measure stands in a line with a comparison."""
-    for stem in _STEMS:
+    for stem in stems:
         at = text.find(stem)
         while at >= 0:
             end = text.find("\n", at)

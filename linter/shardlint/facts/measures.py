@@ -10,25 +10,25 @@ import re
 from shardlint.facts.local_words import MEASURES
 
 _MEASURE = re.compile(rf"(?i)(?:.*_)?(?:{MEASURES})(?:s|_?(?:val(?:ue)?|item|avg|mean|sum|total|\d+))?(?:_.*)?|.*loss")
-_OTHER = re.compile(
-    r"(?i)(?:^|_)(?:grad|norm|fn|func(?:tion)?|type|name|keys?|weights?|scaler?|scale|coef\w*|thresh\w*|limit|max|min|mask"
-    r"|best|prev(?:ious)?|init(?:ial)?|old|start|epochs?|ids|bound|config|cfg|args|meter|tracker|writer|dict|list|tol\w*"
-    r"|target|count|num|cls|class|module|mode)(?:_|$)"
+_OTHER_WORDS = (
+    "grad norm fn func function type name key keys weight weights scale scaler coef coeff coefficient thresh threshold "
+    "limit max min mask best prev previous init initial old start epoch epochs ids bound config cfg args meter tracker "
+    "writer dict list tol tolerance target count num cls class module mode"
 )
+_OTHER = frozenset(_OTHER_WORDS.split())
 """Parts of a name that make it a setting, a bound or an object: those may be the same on all ranks."""
 _FORWARDS = re.compile(
     r"(?:.*[._])?(?:model|net|network|criterion|module|engine|loss_?(?:fn|func|function)?|criterions?)|forward"
 )
 _GET_WORDS = "get pop setdefault getattr load loads zeros ones full new_zeros zeros_like empty"
 _GETS = frozenset(_GET_WORDS.split())
-_SAME_EVERYWHERE = re.compile(
-    r"(?i)(?:^|_)(?:load|read|parse|restore|resume|args?|arguments|opts?|options|config|cfg|conf|flags|h?params)(?:_|\d|$)"
-)
+_SAME_WORDS = "load read parse restore resume arg args arguments opt opts options config cfg conf flags params hparams hyperparams"
+_SAME_EVERYWHERE = frozenset(_SAME_WORDS.split())
 
 
 def is_measure(name: str) -> bool:
-    """Whether a name is that of a loss, a metric or a score, and not of a bound or setting of one."""
-    return bool(name) and _MEASURE.fullmatch(name) is not None and _OTHER.search(name) is None
+    """Whether a name is that of a loss or a metric, and not of a bound or setting of one."""
+    return bool(name) and _MEASURE.fullmatch(name) is not None and _OTHER.isdisjoint(name.lower().split("_"))
 
 
 def computes(name: str) -> bool:
@@ -38,4 +38,4 @@ def computes(name: str) -> bool:
 
 def hands_out(name: str) -> bool:
     """Whether a call of that last name gives what every rank has: a setting, a part of a file, a constant, an object."""
-    return not name or name in _GETS or name[:1].isupper() or _SAME_EVERYWHERE.search(name) is not None
+    return not name or name in _GETS or name[:1].isupper() or not _SAME_EVERYWHERE.isdisjoint(name.lower().split("_"))

@@ -95,7 +95,8 @@ class FileFacts:
         if module is None:
             return None
         owner = self._owner(module, qualified) if qualified else module.tree
-        built = trace(module, owner, self._asked) if owner is not None else ()
+        local = any(qualified in names for names in self.stored.get("local", {}).values())
+        built = trace(module, owner, self._asked, local=local) if owner is not None else ()
         traces[qualified] = built
         return built
 

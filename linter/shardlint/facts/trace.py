@@ -92,12 +92,14 @@ _PLAIN = frozenset(_PLAIN_WORDS.split())
 """Methods of strings, containers, loggers, files and tensors: whatever the receiver, they wait for no other rank."""
 
 
-def trace(module: Module, owner: FunctionNode | ast.Module, asked: frozenset[str]) -> Trace:
+def trace(module: Module, owner: FunctionNode | ast.Module, asked: frozenset[str], *, local: bool = False) -> Trace:
     """The trace of one function. `asked` holds the last names of the calls whose arguments a rule needs.
+
+    `local`: whether its tests of local data are told from other conditions.
 
     A body that does nothing is one to be overridden (an abstract method, a protocol): what is called is not known.
     """
-    tracer = _Tracer(module, asked)
+    tracer = _Tracer(module, asked, local)
     if isinstance(owner, FUNCTIONS) and all(_is_stub(statement) for statement in owner.body):
         return (("unknown", _span(module.span(owner)), ""),)
     body = tracer.block(owner.body)
@@ -179,9 +181,10 @@ def _fits_twice(steps: Trace) -> bool:
 
 
 class _Tracer:
-    def __init__(self, module: Module, asked: frozenset[str]) -> None:
+    def __init__(self, module: Module, asked: frozenset[str], asks_data: bool) -> None:
         self.module = module
         self.asked = asked
+        self.asks_data = asks_data
 
     def block(self, body: Iterable[ast.stmt]) -> Trace:
         steps: list[Step] = []
@@ -276,7 +279,7 @@ class _Tracer:
         step: Step = ("loop", _span(self.module.span(statement)), body)
         if found is not None and body:
             return [("if", step[1], _test(found), (step,), ())]
-        local = local_test(self.module, test) if body else None
+        local = local_test(self.module, test) if self.asks_data and body else None
         if local is not None:
             return [(*step, self.local(local))]
         return [step] if body else []
@@ -306,7 +309,7 @@ class _Tracer:
             return steps
         found = rank_test(self.module, test)
         condition: Test | str = _test(found) if found else self.module.source(test)
-        local = local_test(self.module, test) if found is None else None
+        local = local_test(self.module, test) if self.asks_data and found is None else None
         if local is not None:
             condition = self.local(local)
         steps.append(("if", _span(self.module.span(test)), condition, then, otherwise))

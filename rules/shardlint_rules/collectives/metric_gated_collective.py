@@ -18,8 +18,8 @@ class MetricGatedCollective(ProgramRule):
     Agree on the number first, `dist.all_reduce(value, op=dist.ReduceOp.AVG)`, or broadcast the decision of one rank.
 
     Known limits
-    A number counts if its name speaks of a loss, metric, accuracy or score and this function has computed it;
-    parameters and attributes do not. Where a call on its way is not known, nothing is reported, and the function is
+    A number counts if its name speaks of a loss, metric or accuracy and this function has computed it; parameters
+    and attributes do not. Where a call on its way is not known, nothing is reported, and the function is
     counted as not judged. Ranks that evaluate the same data have the same number: suppress the finding then. Nothing is
     said of groups whose ranks share their batches (tensor or pipeline parallel).
     """
