@@ -237,8 +237,8 @@ class Divergence(Query):
     """Places where a guard parts the ranks and only some of them issue an effect: for program rules.
 
     `guard`: RANK, or the kinds of data that only a rank itself has: FILES, NUMBERS (its clock, or a loss or metric
-    that the function has computed and no collective has shared), LOCAL for all of them. `extended_by`: the settings table with which a project adds
-    calls of its own to the effect.
+    that the function has computed and no collective has shared). `extended_by`: the settings table with which a
+    project adds calls of its own to the effect.
     """
 
     def __init__(self, guard: str | tuple[str, ...], effect: Effects, *, extended_by: str = "") -> None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from shardlint.example import Bad, Example, Good
 from shardlint.facts.effects import Effects
 from shardlint.facts.local_words import FILES, NUMBERS
-from shardlint.facts.local_words import KINDS as LOCAL
 from shardlint.facts.site import MISSING, Expression, Function, Site, file_calls
 from shardlint.finding import Evidence, Finding, Related, Span
 from shardlint.not_judged import NotJudged
@@ -310,7 +309,6 @@ __all__ = [
     "DIFFUSION",
     "FILES",
     "KINDS",
-    "LOCAL",
     "MEDIA",
     "MISSING",
     "NUMBERS",

@@ -178,7 +178,13 @@ def test_reduced_before_it_is_made_anew() -> None:
 
 
 def test_shared_in_a_function_of_another_file() -> None:
-    helper = "import torch.distributed as dist\ndef mean(x):\n    if x is not None:\n        dist.all_reduce(x)\n    return x\n"
+    helper = """
+        import torch.distributed as dist
+        def mean(x):
+            if x is not None:
+                dist.all_reduce(x)
+            return x
+    """
     made = "loss = F.mse_loss(model(batch), batch)"
     assert agreed("import helper", f"{made}", "loss = helper.mean(loss)", "if loss < best:", helper=helper) is True
     assert agreed("import helper", f"{made}", "helper.mean(loss)", "if loss < best:", helper=helper) is True

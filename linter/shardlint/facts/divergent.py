@@ -9,7 +9,6 @@ from shardlint.facts.wrapped_models import trains_together
 from shardlint.finding import Finding, Related, Span
 from shardlint.voice import Voice
 
-
 _ASKED = {FILES: "its own file system", CLOCK: "its own clock", DATA: "a number of its own batches"}
 
 

@@ -29,8 +29,8 @@ _SOURCES = {
 }
 _ENDS = {FILES: "(", CLOCK: "()", DATA: "("}
 _NAMES = {
-    "loss": "loss losses val_loss valid_loss validation_loss eval_loss test_loss train_loss total_loss loss_value loss_val "
-    "avg_loss mean_loss epoch_loss batch_loss step_loss reduced_loss cur_loss current_loss running_loss",
+    "loss": "loss losses val_loss valid_loss validation_loss eval_loss test_loss train_loss total_loss loss_value "
+    "loss_val avg_loss mean_loss epoch_loss batch_loss step_loss reduced_loss cur_loss current_loss running_loss",
     "acc": "acc acc1 val_acc test_acc eval_acc valid_acc accuracy val_accuracy top1_acc",
     "metric": "metric metrics val_metric eval_metric current_metric",
     "ppl": "ppl val_ppl",
@@ -90,7 +90,7 @@ class LocalWords:
         return measured or not identifiers.isdisjoint(self._words)
 
     def renamed(self, text: str, words: Iterable[str] | None = None) -> dict[str, str]:
-        """The names under which a file imports what asks for local data, and the kind; `words`: those that it spells."""
+        """The names under which a file imports what asks for local data, and the kind. `words`: those it spells."""
         if " as " not in text:
             return {}
         return {

@@ -22,7 +22,7 @@ _FORWARDS = re.compile(
 )
 _GET_WORDS = "get pop setdefault getattr load loads zeros ones full new_zeros zeros_like empty"
 _GETS = frozenset(_GET_WORDS.split())
-_SAME_WORDS = "load read parse restore resume arg args arguments opt opts options config cfg conf flags params hparams hyperparams"
+_SAME_WORDS = "load read parse restore resume arg args arguments opt opts options config cfg conf flags params hparams"
 _SAME_EVERYWHERE = frozenset(_SAME_WORDS.split())
 
 
@@ -37,5 +37,5 @@ def computes(name: str) -> bool:
 
 
 def hands_out(name: str) -> bool:
-    """Whether a call of that last name gives what every rank has: a setting, a part of a file, a constant, an object."""
+    """Whether a call of that last name gives what every rank has: a setting, a constant, an object."""
     return not name or name in _GETS or name[:1].isupper() or not _SAME_EVERYWHERE.isdisjoint(name.lower().split("_"))
