@@ -9,7 +9,9 @@ import re
 
 from shardlint.facts.local_words import MEASURES
 
-_MEASURE = re.compile(rf"(?i)(?:.*_)?(?:{MEASURES})(?:s|_?(?:val(?:ue)?|item|avg|mean|sum|total|\d+))?(?:_.*)?|.*loss")
+_MEASURE = re.compile(
+    rf"(?i)(?:.*_)?(?:{MEASURES})(?:e?s|_?(?:val(?:ue)?|item|avg|mean|sum|total|\d+))?(?:_.*)?|.*loss"
+)
 _OTHER_WORDS = (
     "grad norm fn func function type name key keys weight weights scale scaler coef coeff coefficient thresh threshold "
     "limit max min mask best prev previous init initial old start epoch epochs ids bound config cfg args meter tracker "
