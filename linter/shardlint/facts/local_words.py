@@ -48,7 +48,6 @@ _TRAINING_WORDS = (
 )
 _TRAINING = frozenset(_TRAINING_WORDS.split())
 """One of these words is in every file that trains: a number that is compared elsewhere parts no ranks."""
-_CALLS = re.compile(r"(?<!def )\b([\w.]+)\(")
 _LEADS = re.compile(
     r"all_?reduce|all_?gather|gather_object|gather_for_metrics|reduce_scatter|broadcast|barrier|sync|checkpoint|ckpt"
     r"|backward|resum|restor|wait_for_everyone|full_tensor|redistribute|distribute_tensor|scatter_full|all_to_all|summon"
@@ -56,6 +55,7 @@ _LEADS = re.compile(
     r"|ckpt\w*|checkpointing|accelerator|fabric|engine|manager|trainer|strategy|dist|distributed)\.(?:async_)?"
     r"(?:save|load|gather|reduce|scatter|send|restore|resume|step)\w*"
 )
+_WIDEST = 100
 _WAITS_FOR_NOBODY = re.compile(r"save_for_backward|checkpointing_\w*able|ckpt_path|checkpoint_path")
 """Calls with such a word that wait for nobody."""
 
@@ -125,8 +125,12 @@ def _parts(text: str) -> Iterator[str]:
 
 
 def _leads(text: str) -> bool:
-    """Whether a call by its name may lead to a collective."""
-    return any(_may_lead(name) for name in _CALLS.findall(text))
+    """Whether a call by its name may lead to a collective; a definition is none. What stands before `(` is its name."""
+    for piece in text.split("(")[:-1]:
+        before = piece[-_WIDEST:].split()
+        if before and _may_lead(before[-1]) and before[-2:-1] != ["def"]:
+            return True
+    return False
 
 
 @cache
