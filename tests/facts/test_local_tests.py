@@ -216,7 +216,11 @@ def test_local_tests_are_open_conditions_of_rank_tests() -> None:
     tree = parse(source)
     assert not isinstance(tree, SyntaxError)
     module = Module("main.py", source, tree)
-    program = Program(["main.py"], lambda *_: module, lambda _: source.encode(), EFFECTS.words)
+
+    def load(_: str, __: str | None) -> Module:
+        return module
+
+    program = Program(["main.py"], load, lambda _: source.encode(), EFFECTS.words)
     (split,) = splits(program, "main.py", "f", EFFECTS)
     assert split.guard.text == "dist.get_rank() == 0"
 

@@ -127,8 +127,8 @@ def _guards(steps: Trace, found: dict[str, list[Guard]], local: frozenset[str]) 
             _guards(step[3], found, local)
             _guards(step[4], found, local)
         elif step[0] == "loop":
-            if len(step) > 3:
-                _guard(step[3], found, local)
+            for test in step[3:]:
+                _guard(test, found, local)
             _guards(step[2], found, local)
 
 
