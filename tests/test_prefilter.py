@@ -67,7 +67,7 @@ def test_the_look_for_rank_conditions_leaves_no_function_out(monkeypatch: pytest
     cases = [(row, example) for row in rows for example in (*make(row).bad, *make(row).good)]
     shown = [findings_of(row, example) for row, example in cases]
     assert any(shown)
-    monkeypatch.setattr("shardlint.analysis._LONGEST", -1)
+    monkeypatch.setattr("shardlint.roots._LONGEST", -1)
     assert [findings_of(row, example, prefilter=False) for row, example in cases] == shown
 
 

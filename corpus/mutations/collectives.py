@@ -49,14 +49,13 @@ class RankGuard:
 
     def __init__(self, rule: str, pattern: str, wanted: Callable[[PythonFile, ast.Call], bool]) -> None:
         self.rule = rule
-        self._pattern = pattern
-        self._wanted = wanted
+        self.pattern = pattern
+        self.wanted = wanted
 
     def sites(self, package: Package) -> Iterator[Site]:
-        for file in package.python(self._pattern, r"torch\.distributed|from torch import distributed|deepspeed"):
-            tests = _own_tests(file)
+        for file in package.python(self.pattern, r"torch\.distributed|from torch import distributed|deepspeed"):
             for call in file.calls():
-                if not self._wanted(file, call):
+                if not self.wanted(file, call):
                     continue
                 function = file.function(call)
                 statement = file.statement(call)
@@ -64,7 +63,13 @@ class RankGuard:
                 if function is None or not whole or not file.alone(statement):
                     continue
                 if not _speaks_of_ranks(file, function, statement):
-                    yield _site(package.name, file, function, statement, call, tests)
+                    yield from self.site(package, file, call)
+
+    def site(self, package: Package, file: PythonFile, call: ast.Call) -> Iterator[Site]:
+        """The site of a call that every rank reaches."""
+        function = file.function(call)
+        if function is not None:
+            yield _site(package.name, file, function, file.statement(call), call, _own_tests(file))
 
 
 def rank_guards() -> list[RankGuard]:

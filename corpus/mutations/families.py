@@ -9,6 +9,7 @@ from .epochs import EpochNotSet
 from .generated_files import GeneratedEdit, GeneratedOrphan, GeneratedStale
 from .group_roots import SubgroupRoot
 from .load_templates import EmptyTemplate
+from .local_data import local_exits
 from .modality_configs import WrongTemplate
 from .optimizers import ClipScaled, OptimizerFirst
 from .pad_masks import PadIsEos
@@ -23,6 +24,7 @@ def mutators() -> list[Mutator]:
     """One mutator a rule, by the name of the rule."""
     found: list[Mutator] = [
         *rank_guards(),
+        *local_exits(),
         ClipScaled(),
         ColumnsRemoved(),
         EmptyTemplate(),

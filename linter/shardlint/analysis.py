@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import perf_counter
@@ -11,10 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from shardlint.environment import Environment
 from shardlint.errors import UndecodableSource
 from shardlint.facts.matching import matches
-from shardlint.facts.module import FUNCTIONS, Module
+from shardlint.facts.module import Module
 from shardlint.facts.program import FileFacts, Stored
 from shardlint.facts.project_words import ProjectWords
-from shardlint.facts.rank_conditions import RankConditions
 from shardlint.facts.site import Site
 from shardlint.facts.yaml_readers import YamlReaders
 from shardlint.finding import Finding, Fix, Span, pack
@@ -24,10 +22,11 @@ from shardlint.parsing import broken, parse, syntax_error, too_deep
 from shardlint.query import Scalars
 from shardlint.questions import Questions
 from shardlint.record import Record
+from shardlint.roots import Roots
 from shardlint.rule import ConfigRule, LocalRule, Rule
 from shardlint.sieve import Suspect
-from shardlint.skeleton import Keep, sparse
-from shardlint.source import Source, decode
+from shardlint.skeleton import sparse
+from shardlint.source import decode
 from shardlint.suppress import read_suppressions
 from shardlint.syntax.edit import Edit
 
@@ -43,9 +42,6 @@ _MOST_KEPT = 600_000
 """Nodes of the trees that are kept for the program rules, which often ask for further functions of these files."""
 
 DOCUMENTS = ("yaml", "json", "toml")
-
-_LONGEST = 10_000
-"""Characters of a line. No line written by hand is longer."""
 
 
 class Crash:
@@ -144,9 +140,9 @@ class Analysis:
         if not judged:
             return Record(stamp, content, suppressions=kept)
         text = source.text
-        conditions = RankConditions("\n".join(source.lines)) if suspect.program and not _is_minified(source) else None
-        # Only the functions that speak of ranks are asked about where no rule looks at the file by itself.
-        known = sparse(text, _ranked(conditions)) if conditions is not None and not suspect.rows else None
+        roots = Roots(source, suspect.program) if suspect.program else None
+        # Only the functions where ranks may part are asked about where no rule looks at the file by itself.
+        known = sparse(text, roots.keep) if roots is not None and not suspect.rows and not roots.minified else None
         tree, left_out = known or (parse(text), frozenset[int]())
         if isinstance(tree, SyntaxError):
             return Record(stamp, content, (pack(syntax_error(path, tree)),), kept)
@@ -163,8 +159,8 @@ class Analysis:
         )
         try:
             findings = [finding for row in suspect.rows for finding in self._clocked(self._local, row, module)]
-            if suspect.program:
-                self._rank_facts(path, module, conditions)
+            if roots is not None:
+                self._root_facts(path, module, roots)
         except RecursionError:
             findings = [too_deep(path)]
         packed = tuple(pack(finding) for finding in sorted(findings))
@@ -250,27 +246,13 @@ class Analysis:
         """Record that a rule failed on a file, from inside the handler of the exception."""
         self.crashes.append(Crash(row["name"], path, traceback.format_exc(limit=-3).strip().splitlines()[-1]))
 
-    def _rank_facts(self, path: str, module: Module, conditions: RankConditions | None) -> None:
-        """Build the traces of the functions that can hold a rank test, and keep them as plain values.
-
-        In a minified file every word is near every other, so all of its functions are traced: it has no `conditions`.
-        """
+    def _root_facts(self, path: str, module: Module, roots: Roots) -> None:
+        """Build the traces of the functions where ranks may part, and keep them as plain values."""
         facts = FileFacts(path, None, lambda _: module, self.asked)
-        text = "\n".join(module.lines)
-        starts = _line_starts(text)
-        ranked: list[str] = []
-        for function in module.functions:
-            first = min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
-            if conditions is None or conditions.test_in(starts[first - 1], starts[function.end_lineno or first]):
-                ranked.append(module.qualified(function))
-        outside = [statement for statement in module.tree.body if not isinstance(statement, (*FUNCTIONS, ast.ClassDef))]
-        if conditions is None or any(
-            conditions.test_in(starts[s.lineno - 1], starts[s.end_lineno or s.lineno]) for s in outside
-        ):
-            ranked.append("")
-        for name in ranked:
+        facts.stored["ranked"], facts.stored["local"] = roots.ranked(module), roots.local(module)
+        local = [name for names in facts.stored["local"].values() for name in names]
+        for name in dict.fromkeys([*facts.stored["ranked"], *local]):
             facts.trace(name)
-        facts.stored["ranked"] = ranked
         self._kept += len(module.parents)
         if self._kept <= _MOST_KEPT:
             self.modules[path] = module
@@ -346,21 +328,3 @@ class Analysis:
         except Exception:
             self.crashed(row, document.path)
             return []
-
-
-def _is_minified(source: Source) -> bool:
-    return max(map(len, source.lines)) > _LONGEST
-
-
-def _ranked(conditions: RankConditions) -> Keep:
-    return lambda _, text: conditions.speaks(text)
-
-
-def _line_starts(text: str) -> list[int]:
-    """The offset of each line, and of the end."""
-    starts = [0]
-    at = text.find("\n")
-    while at >= 0:
-        starts.append(at + 1)
-        at = text.find("\n", at + 1)
-    return [*starts, len(text)]

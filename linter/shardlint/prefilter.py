@@ -60,6 +60,7 @@ class Words:
         "_environment",
         "_imports",
         "_joined",
+        "_local",
         "_matched",
         "_module",
         "_rank",
@@ -76,6 +77,7 @@ class Words:
         self._texts: dict[str, bool] = {}
         self._spelled: frozenset[str] | None = None
         self._matched: dict[str, bool] = {}
+        self._local: dict[tuple[str, ...], bool] = {}
         self._rank: bool | None = None
         self._imports: Imports | None = None
         self._module: str | None = None
@@ -167,6 +169,15 @@ class Words:
             answer = self._matched[pattern] = regex.search(self.data) is not None
         return answer
 
+    def local(self, kinds: tuple[str, ...]) -> bool:
+        """Whether the file can hold a test of local data of one of these kinds, and a call that needs all ranks."""
+        answer = self._local.get(kinds)
+        if answer is None:
+            from shardlint.facts.local_words import local_words
+
+            answer = self._local[kinds] = local_words(kinds).in_file(self.data, self.identifiers())
+        return answer
+
     def rank(self) -> bool:
         """Whether the file can hold a rank test."""
         if self._rank is None:
@@ -205,4 +216,6 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
         return words.imports(needs[1])
     if kind == "own":
         return words.owns(needs[1], needs[2])
+    if kind == "local":
+        return words.local(needs[1])
     return words.rank()

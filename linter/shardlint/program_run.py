@@ -1,4 +1,4 @@
-"""The program rules over a whole program: from the files with rank tests to whatever their functions call."""
+"""The program rules over a whole program: from the files where ranks may part to whatever their functions call."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 
 from shardlint.analysis import Analysis
 from shardlint.errors import UndecodableSource
+from shardlint.facts.agreement import Agreement
 from shardlint.facts.divergence import Guard, Split, splits
 from shardlint.facts.divergent import Divergent
 from shardlint.facts.effects import Effects
 from shardlint.facts.expansion import Place
+from shardlint.facts.lone_jobs import parts_nobody
 from shardlint.facts.module import Module
 from shardlint.facts.program import Program, Stored
 from shardlint.facts.rank_conditions import RankConditions
@@ -77,6 +79,15 @@ def _part(source: Source, function: str) -> Keep:
     return keep
 
 
+def _roots(stored: Stored, suspects: Divergence) -> list[str]:
+    """The functions of a file where ranks may part for a rule."""
+    if not suspects.local:
+        ranked: list[str] = stored.get("ranked", [])
+        return ranked
+    found: dict[str, list[str]] = stored.get("local", {})
+    return list(dict.fromkeys(name for kind in suspects.local for name in found.get(kind, ())))
+
+
 class _Judge:
     def __init__(self, analysis: Analysis, program: Program, read: Callable[[str], bytes]) -> None:
         self.analysis = analysis
@@ -88,7 +99,7 @@ class _Judge:
         self._extended: dict[Divergence, Effects] = {}
 
     def file(self, path: str) -> None:
-        ranked: list[str] = self.program.file(path).stored.get("ranked", [])
+        stored = self.program.file(path).stored
         for row in self.analysis.rows:
             if row["kind"] != "program":
                 continue
@@ -96,20 +107,40 @@ class _Judge:
             assert isinstance(rule, ProgramRule)
             assert isinstance(rule.suspects, Divergence)
             effects = self._effects(rule.suspects)
+            functions = _roots(stored, rule.suspects)
             try:
-                for function in ranked:
-                    unjudged: list[tuple[Guard, Place]] = []
-                    for split in splits(self.program, path, function, effects, unjudged):
-                        self._judge(rule, split)
-                    for guard, place in unjudged:
-                        reason = (
-                            f"`{guard.text}` parts the ranks, and what the call in line {place[0]} does is not known"
-                        )
-                        self.not_judged.add((path, function, guard.span[0], reason))
+                for function in functions:
+                    if rule.suspects.local:
+                        self._local(rule, path, function, rule.suspects.local, effects)
+                    else:
+                        self._ranked(rule, path, function, effects)
             except RecursionError:
                 self.not_judged.add((path, "", 1, "its expressions or calls are nested too deeply"))
             except Exception:
                 self.analysis.crashed(row, path)
+
+    def _ranked(self, rule: ProgramRule, path: str, function: str, effects: Effects) -> None:
+        unjudged: list[tuple[Guard, Place]] = []
+        for split in splits(self.program, path, function, effects, unjudged):
+            self._judge(rule, split)
+        for guard, place in unjudged:
+            reason = f"`{guard.text}` parts the ranks, and what the call in line {place[0]} does is not known"
+            self.not_judged.add((path, function, guard.span[0], reason))
+
+    def _local(self, rule: ProgramRule, path: str, function: str, kinds: tuple[str, ...], effects: Effects) -> None:
+        """Tests of local data part nobody where some call has shared the value between the ranks before."""
+        agreement = Agreement(self.program, effects)
+        told: set[object] = set()
+        for split in splits(self.program, path, function, effects, local=kinds):
+            if split.first.place in told or parts_nobody(split.guard.kind, path, self.program.text(path)):
+                continue
+            agreed = agreement.of(split.guard.calls, path)
+            if agreed is None:
+                reason = f"whether all ranks give the same answer to `{split.guard.text}` is not known"
+                self.not_judged.add((path, function, split.guard.span[0], reason))
+            elif not agreed:
+                told.add(split.first.place)
+                self._judge(rule, split)
 
     def _effects(self, suspects: Divergence) -> Effects:
         """The effects of a query with those that the project's settings add; made once for each query."""
@@ -124,7 +155,7 @@ class _Judge:
         if split.there.unknown:
             reason = f"`{split.guard.text}` parts the ranks, and a call on the other side is not known"
             self.not_judged.add((split.path, split.function, split.guard.span[0], reason))
-        self.findings += rule.judge(Divergent(split, rule.voice, self._line(split)))
+        self.findings += rule.judge(Divergent(split, rule.voice, self._line(split), self.program))
 
     def _line(self, split: Split) -> str:
         path, span, _ = split.first.place

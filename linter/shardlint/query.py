@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from typing import TypeGuard
 
 Needs = tuple[object, ...]
-"""A condition on a file: ("word", identifier), ("text", t), ("rank",), ("pinned", package, bound), ("reach", package,
-members) for a member taken from the package under some name, ("own", package, members) for one of the project's own
-package, which a file near to it need not spell in full, ("imports", module) for an import of it or of something in it,
-("patch", packages) for an attribute of one of them that is given a value, ("regex", pattern), or ("all" | "any", needs,
-...)."""
+"""A condition on a file: ("word", identifier), ("text", t), ("rank",), ("local", kinds of data), ("pinned", package,
+bound), ("reach", package, members) for a member taken from the package under some name, ("own", package, members) for
+one of the project's own package, which a file near to it need not spell in full, ("imports", module) for an import of
+it or of something in it, ("patch", packages) for an attribute of one of them that is given a value, ("regex", pattern),
+or ("all" | "any", needs, ...)."""
 
 RANK = "rank"
-"""The guard of a `Divergence`: a condition that differs between ranks."""
+"""The guard of a `Divergence`: a condition that asks which rank this is."""
 
 
 class Query:
@@ -240,17 +240,19 @@ class Pinned(Query):
 class Divergence(Query):
     """Places where a guard parts the ranks and only some of them issue an effect: for program rules.
 
-    `extended_by`: the settings table with which a project adds calls of its own to the effect.
+    `guard`: RANK, or the kinds of data that only a rank itself has: FILES, NUMBERS (its clock, or a loss or metric
+    that the function has computed and no collective has shared). `extended_by`: the settings table with which a
+    project adds calls of its own to the effect.
     """
 
-    def __init__(self, guard: str, effect: Effects, *, extended_by: str = "") -> None:
-        self.guard = guard
+    def __init__(self, guard: str | tuple[str, ...], effect: Effects, *, extended_by: str = "") -> None:
+        self.local = () if guard == RANK else (guard,) if isinstance(guard, str) else guard
         self.effect = effect
         self.extended_by = extended_by
 
     def needs(self) -> Needs:
         """Only the guard must stand in the file: the collective may be in another one."""
-        return (self.guard,)
+        return ("local", self.local) if self.local else (RANK,)
 
 
 class Scalars(Query):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from shardlint.example import Bad, Example, Good
 from shardlint.facts.effects import Effects
+from shardlint.facts.local_words import FILES, NUMBERS
 from shardlint.facts.site import MISSING, Expression, Function, Site, file_calls
 from shardlint.finding import Evidence, Finding, Related, Span
 from shardlint.not_judged import NotJudged
@@ -308,9 +309,11 @@ def entries(name: str, *path: str, of: str) -> Mapping[str, tuple[str, ...]]:
 __all__ = [
     "CEILINGS",
     "DIFFUSION",
+    "FILES",
     "KINDS",
     "MEDIA",
     "MISSING",
+    "NUMBERS",
     "RANK",
     "SAMPLES",
     "TEXT",

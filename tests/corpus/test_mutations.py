@@ -51,6 +51,23 @@ HEALTHY: dict[str, dict[str, str]] = {
                 return value / dist.get_world_size()
             """
     },
+    "per-rank-filesystem-branch": {
+        "a.py": """
+            import torch.distributed as dist
+
+            def mean(value):
+                dist.all_reduce(value)
+                return value / dist.get_world_size()
+            """
+    },
+    "metric-gated-collective": {
+        "a.py": """
+            import torch.distributed as dist
+
+            def wait(value):
+                dist.barrier()
+            """
+    },
     "new-group-in-rank-branch": {
         "a.py": """
             import torch.distributed as dist

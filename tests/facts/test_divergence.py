@@ -28,8 +28,8 @@ EFFECTS = Effects(
 HEAD = "import os, sys\nimport torch.distributed as dist\nrank = dist.get_rank()\n"
 
 
-def found(source: str, function: str = "f", **others: str) -> list[Split]:
-    """The divergences of a function of main.py; the other files of the program are given by their stems."""
+def program_of(source: str, **others: str) -> Program:
+    """A program of main.py and further files, which are given by their stems."""
     files = {"main.py": HEAD + dedent(source), **{f"{stem}.py": dedent(text) for stem, text in others.items()}}
     names = frozenset(files)
 
@@ -38,7 +38,12 @@ def found(source: str, function: str = "f", **others: str) -> list[Split]:
         assert not isinstance(tree, SyntaxError)
         return Module(path, files[path], tree, dotted=package_name(path, names))
 
-    return splits(Program(files, load, lambda path: files[path].encode(), EFFECTS.words), "main.py", function, EFFECTS)
+    return Program(files, load, lambda path: files[path].encode(), EFFECTS.words)
+
+
+def found(source: str, function: str = "f", **others: str) -> list[Split]:
+    """The divergences of a function of main.py; the other files of the program are given by their stems."""
+    return splits(program_of(source, **others), "main.py", function, EFFECTS)
 
 
 def told(source: str, function: str = "f", **others: str) -> list[str]:
@@ -403,7 +408,8 @@ def test_finding_has_the_guard_and_the_chain_of_calls() -> None:
     inner = "import torch.distributed as dist\ndef wait():\n    dist.barrier()\n"
     lines = ["if rank != 0:", "    return", "sync()"]
     (split,) = found(CALLS + body(*lines), lib=lib, inner=inner)
-    divergent = Divergent(split, Voice("rule", "family", "error", Evidence("observation"), 0.9), "    sync()")
+    voice = Voice("rule", "family", "error", Evidence("observation"), 0.9)
+    divergent = Divergent(split, voice, "    sync()", program_of(""))
     finding = divergent.finding("message", help="help")
     assert (divergent.call, divergent.effect) == ("sync", "dist.barrier")
     assert divergent.who == "only ranks where `rank != 0` is false"
@@ -418,7 +424,7 @@ def test_finding_has_the_guard_and_the_chain_of_calls() -> None:
 
 def test_onward_names_the_place_where_the_others_wait() -> None:
     (split,) = found(body("if rank == 0:", "    dist.all_reduce(x)", "dist.barrier()"))
-    divergent = Divergent(split, Voice("rule", "family", "error", Evidence("observation"), 0.9), "")
+    divergent = Divergent(split, Voice("rule", "family", "error", Evidence("observation"), 0.9), "", program_of(""))
     assert divergent.onward == "the others go on to `dist.barrier` (main.py:8)"
 
 

@@ -118,6 +118,11 @@ def test_calls_meet_in_operation_and_group() -> None:
     assert not world.matches(Effect("torch.distributed.barrier", "", None, "", (1, 1, 1, 1), 1.0))
 
 
+def test_two_tables_make_one() -> None:
+    both = EFFECTS | Effects({"save": {"in": ["pkg"]}})
+    assert both.own.keys() == EFFECTS.own.keys() | {"pkg.save"}
+
+
 def test_rule_owns_its_table_and_not_what_lies_beside() -> None:
     both = Effects({"a.b": {}}, beside=EFFECTS)
     found = effect("dist.all_reduce(x)")

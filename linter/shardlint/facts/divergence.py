@@ -1,22 +1,23 @@
-"""Where ranks part: a rank test whose two answers lead to different sequences of collectives.
+"""Where ranks part: a test whose two answers lead to different sequences of collectives.
 
-For each rank test of a function its trace is run twice, once with the test true and once with it false. What is left
-between the common start and the common end is compared as sequences, calls followed through the program; every other
-condition stays open and gives one sequence more. A sequence of one side that the other side cannot follow is a
-divergence. A broadcast in both arms is none, nor is a barrier that comes first on one rank and last on the others.
+A guard is a rank test, or a test of data that only this rank has. For each guard of a function its trace is run twice,
+once with the test true and once with it false. What is left between the common start and the common end is compared as
+sequences, calls followed through the program; every other condition stays open and gives one sequence more. A sequence
+of one side that the other side cannot follow is a divergence. A broadcast in both arms is none, nor is a barrier that
+comes first on one rank and last on the others.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 from shardlint.facts.effects import Effect, Effects
 from shardlint.facts.expansion import Expansion, Hop, Item, Path, Place, Reached, alike, following, given, known_arm
+from shardlint.facts.local_words import KINDS as LOCAL_KINDS
 from shardlint.facts.names import BY_NAME
 from shardlint.facts.program import Program
-from shardlint.facts.trace import Trace
+from shardlint.facts.trace import Test, Trace, plain, tests_rank
 
 _HALVES = ("__enter__", "__exit__", "__aenter__", "__aexit__")
 """Two methods that always run as a pair: what one does on some ranks, the other does on the rest."""
@@ -31,6 +32,8 @@ _PARALLEL = re.compile(
     r"parallel|mesh|(?:^|[._(])(?:tp|dp|pp|cp|sp|ep|mp|fsdp|ddp|ulysses|data|tensor|model|shard|replicate)_?(?:process_)?(?:group|pg)"
 )
 """Groups whose members all take the same way through the code, by their names."""
+_SAME_DATA = re.compile(r"tensor|model|sequence|context|pipeline|ulysses|(?:^|[._(])(?:tp|cp|sp|mp|pp)_")
+"""Groups whose members work on the same batch, by their names."""
 
 Items = tuple[Item, ...]
 Taken = frozenset[tuple[str, bool]]
@@ -58,12 +61,12 @@ class Way:
 
 
 class Guard:
-    """The rank test where the ranks part, as it is written."""
+    """The test where the ranks part, as it is written. `calls`: those in which they may have agreed on its answer."""
 
-    __slots__ = ("certainty", "group", "key", "kind", "positive", "span", "text")
+    __slots__ = ("calls", "certainty", "group", "key", "kind", "positive", "span", "text")
 
-    def __init__(self, test: tuple[Any, ...]) -> None:
-        self.key, self.positive, self.text, self.span, self.kind, self.group, self.certainty = test
+    def __init__(self, test: Test) -> None:
+        self.key, self.positive, self.text, self.span, self.kind, self.group, self.certainty, self.calls = test
 
 
 class Split:
@@ -87,17 +90,25 @@ class Split:
 
 
 def splits(
-    program: Program, path: str, function: str, effects: Effects, unjudged: list[tuple[Guard, Place]] | None = None
+    program: Program,
+    path: str,
+    function: str,
+    effects: Effects,
+    unjudged: list[tuple[Guard, Place]] | None = None,
+    *,
+    local: Collection[str] = (),
 ) -> list[Split]:
     """Every divergence of one function for one table of collectives, unknown ones included.
 
-    `unjudged` takes each guard that parts no known collectives, but has a call on one side only that may issue any.
+    Args:
+        unjudged: takes each guard that parts no known collectives, but has a call on one side only that may issue any.
+        local: the kinds of local data whose tests are the guards; rank tests, unless given.
     """
     steps = program.file(path).trace(function)
     if not steps or function.rpartition(".")[2] in _HALVES:
         return []
     guards: dict[str, list[Guard]] = {}
-    _guards(steps, guards)
+    _guards(steps, guards, frozenset(local))
     found: list[Split] = []
     for key, written in guards.items():
         comparison = _Comparison(program, path, function, effects, key, written)
@@ -109,20 +120,28 @@ def splits(
     return found
 
 
-def _guards(steps: Trace, found: dict[str, list[Guard]]) -> None:
+def _guards(steps: Trace, found: dict[str, list[Guard]], local: frozenset[str]) -> None:
     for step in steps:
         if step[0] == "if":
-            if not isinstance(step[2], str):
-                guard = Guard(step[2])
-                found.setdefault(guard.key, []).append(guard)
-            _guards(step[3], found)
-            _guards(step[4], found)
+            _guard(step[2], found, local)
+            _guards(step[3], found, local)
+            _guards(step[4], found, local)
         elif step[0] == "loop":
-            _guards(step[2], found)
+            for test in step[3:]:
+                _guard(test, found, local)
+            _guards(step[2], found, local)
+
+
+def _guard(test: Test | str, found: dict[str, list[Guard]], local: frozenset[str]) -> None:
+    if isinstance(test, str):
+        return
+    if test[4] in local if local else tests_rank(test):
+        guard = Guard(test)
+        found.setdefault(guard.key, []).append(guard)
 
 
 def run(steps: Trace, key: str, answer: bool) -> tuple[Items, bool]:
-    """The items of a trace when the rank test `key` has one answer; the flag says that the way ends there."""
+    """The items of a trace when the test `key` has one answer; the flag says that the way ends there."""
     items: list[Item] = []
     for step in steps:
         kind = step[0]
@@ -139,11 +158,12 @@ def run(steps: Trace, key: str, answer: bool) -> tuple[Items, bool]:
             then, first = run(step[3], key, answer)
             otherwise, second = run(step[4], key, answer)
             if then or otherwise:
-                items.append(("if", step[1], step[2] if isinstance(step[2], str) else "", then, otherwise))
+                items.append(("if", step[1], plain(step[2]), then, otherwise))
             if first and second:
                 return tuple(items), True
         elif kind == "loop":
-            items.append(("loop", step[1], run(step[2], key, answer)[0]))
+            if answer or len(step) == 3 or step[3][0] != key:
+                items.append(("loop", step[1], run(step[2], key, answer)[0]))
         else:
             items.append(step)
             if kind == "exit":
@@ -328,6 +348,9 @@ class _Comparison:
         if any(guard.group is not None and guard.group == effect.group for guard in self.written):
             return True
         guard = self.written[0]
+        if guard.kind in LOCAL_KINDS:
+            named = _PARALLEL.search(effect.written) is not None and _SAME_DATA.search(effect.written) is None
+            return effect.whole or named
         one_process = guard.kind == "flag" or (guard.kind == "global" and self.key.rpartition(" == ")[2].isdigit())
         everyone = effect.whole or _PARALLEL.search(effect.written) is not None
         return one_process and guard.certainty > BY_NAME and everyone

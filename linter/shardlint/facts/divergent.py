@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from shardlint.facts.divergence import Guard, Hop, Reached, Split, Way
+from shardlint.facts.local_words import CLOCK, DATA, FILES
+from shardlint.facts.program import Program
+from shardlint.facts.wrapped_models import trains_together
 from shardlint.finding import Finding, Related, Span
 from shardlint.voice import Voice
+
+_ASKED = {FILES: "its own file system", CLOCK: "its own clock", DATA: "a number of its own batches"}
 
 
 class Divergent:
     """A divergence found in one function. `here` has a collective that `there` has not."""
 
-    def __init__(self, split: Split, voice: Voice, line: str) -> None:
+    def __init__(self, split: Split, voice: Voice, line: str, program: Program) -> None:
         self.split = split
         self.voice = voice
         self._line = line
+        self._program = program
+
+    @property
+    def trains_together(self) -> bool:
+        """Whether the file, or one that it imports, wraps a model with which all ranks train together.
+
+        What a `forward` or `backward` does inside of an autograd function stays on its rank.
+        """
+        inside = self.split.function.rpartition(".")[2] in ("forward", "backward")
+        return not inside and trains_together(self._program, self.split.path)
 
     @property
     def paths(self) -> tuple[Way, Way]:
@@ -22,7 +37,7 @@ class Divergent:
 
     @property
     def guard(self) -> Guard:
-        """The rank test as it is written."""
+        """The test where the ranks part, as it is written."""
         return self.split.guard
 
     @property
@@ -52,6 +67,11 @@ class Divergent:
         if guard.text.startswith("@"):
             return f"only the ranks that `{guard.text}` lets in"
         return f"only ranks where `{guard.text}` is {'true' if self.split.holds else 'false'}"
+
+    @property
+    def asked(self) -> str:
+        """What each rank asks for itself, in words for a message."""
+        return _ASKED[self.split.guard.kind]
 
     @property
     def onward(self) -> str:

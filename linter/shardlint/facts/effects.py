@@ -181,7 +181,8 @@ def _expanded(table: Mapping[str, Mapping[str, object]]) -> dict[str, Entry]:
         if packages is None:
             found[name] = dict(entry)
         else:
-            found.update({f"{package}.{name}": dict(entry) for package in _each(packages)})
+            told = {key: value for key, value in entry.items() if key != "in"}
+            found.update({f"{package}.{name}": told for package in _each(packages)})
     return found
 
 

@@ -12,11 +12,11 @@ from typing import Any
 from shardlint.facts.effects import Effect, Effects
 from shardlint.facts.job_tests import in_a_job
 from shardlint.facts.program import Program
-from shardlint.facts.trace import QUIET, Step, Trace
+from shardlint.facts.trace import QUIET, Step, Test, Trace, plain
 
 Place = tuple[int, int, int, int]
 Item = tuple[Any, ...]
-"""("call", step) | ("unknown", span) | ("if", span, text, items, items) | ("loop", span, items) | ("exit", kind)"""
+"""("call", step) | ("unknown", span, _) | ("if", span, text, items, items) | ("loop", span, items) | ("exit", kind)"""
 
 _DEPTH = 40
 _MOST = 32
@@ -129,18 +129,16 @@ def _covering(one: Path, other: Path) -> Path | None:
     return None
 
 
-def known_arm(test: object, key: str, answer: bool) -> int | None:
-    """Which arm of an `if` step runs, 3 or 4, when the rank test `key` has one answer; None when either may."""
-    if isinstance(test, str):
-        held = in_a_job(test)
-        return None if held is None else 3 if held else 4
-    if isinstance(test, tuple) and test[0] == key:
+def known_arm(test: Test | str, key: str, answer: bool) -> int | None:
+    """Which arm of an `if` step runs, 3 or 4, when the test `key` has one answer; None when either may."""
+    if not isinstance(test, str) and test[0] == key:
         return 3 if test[1] == answer else 4
-    return None
+    held = in_a_job(plain(test))
+    return None if held is None else 3 if held else 4
 
 
 class Expansion:
-    """Follows calls for one table of collectives and one answer to one rank test."""
+    """Follows calls for one table of collectives and one answer to one test."""
 
     def __init__(self, program: Program, effects: Effects, key: str, answer: bool) -> None:
         self.program = program
@@ -230,7 +228,7 @@ class Expansion:
         return effect if effect is None or seen else effect.opened()
 
     def _function(self, target: tuple[str, str], depth: int) -> tuple[list[Reached], bool]:
-        memo, key = self.program.memo, (self.effects, target, self.key, self.answer)
+        memo, key = self.program.memo, (self.effects, target, self.key, self.key != "" and self.answer)
         known = memo.get(key)
         if known is None:
             if depth > _DEPTH:

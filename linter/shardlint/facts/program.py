@@ -95,7 +95,8 @@ class FileFacts:
         if module is None:
             return None
         owner = self._owner(module, qualified) if qualified else module.tree
-        built = trace(module, owner, self._asked) if owner is not None else ()
+        local = any(qualified in names for names in self.stored.get("local", {}).values())
+        built = trace(module, owner, self._asked, local=local) if owner is not None else ()
         traces[qualified] = built
         return built
 
@@ -179,6 +180,11 @@ class Program:
                 self._files[oldest].forget()
         return module
 
+    def text(self, path: str) -> bytes:
+        """The bytes of a file; an answer made of them depends on it."""
+        self._read_of.add(path)
+        return self._text(path)
+
     def path_of(self, dotted: str) -> str | None:
         """The file of a module by its import name. A folder above the package is not part of it."""
         if self._by_name is None:
@@ -229,8 +235,7 @@ class Program:
 
     def _home(self, path: str, name: str) -> str | None:
         """The file that binds a name: this one, or one whose names it takes over."""
-        self._read_of.add(path)
-        text = self._text(path)
+        text = self.text(path)
         if name.encode() not in text and _STAR.search(text) is None:
             return None  # a package may have a thousand such files
         stored = self.file(path).stored

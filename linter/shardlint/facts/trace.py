@@ -5,9 +5,10 @@ A trace is a tuple of steps:
     ("call", names, certainty, span, text, arguments)   names: dotted candidates; arguments, only for a call whose last
                                                         name a rule asked for: (place, text, whether literal, literal),
                                                         with the place OPAQUE when `*` or `**` may pass more of them
-    ("unknown", span)                                   a call of something that no name is known for
-    ("if", span, test, then, otherwise)                 test: a rank test as a tuple, or the text of any other condition
-    ("loop", span, body)
+    ("unknown", span, last)                             a call of something that no name is known for, but its last one
+    ("if", span, test, then, otherwise)                 test: a rank test or a test of local data as a tuple, or the
+                                                        text of any other condition
+    ("loop", span, body)                                with a fourth part, the test of a `while`, if of local data
     ("exit", kind)                                      return, raise, break or continue
 
 `and`, `or`, `not` and conditional expressions become `if` steps, so that a rank test stands alone in its step.
@@ -21,6 +22,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from shardlint.facts.job_groups import whole_job
+from shardlint.facts.local_tests import LocalTest, local_test
+from shardlint.facts.local_words import KINDS as LOCAL_KINDS
 from shardlint.facts.module import COMPREHENSIONS, FUNCTIONS, FunctionNode, Module
 from shardlint.facts.names import NOTHING, Resolved, bindings_at, resolve
 from shardlint.facts.rank_tests import RankTest, decorator_test, rank_test
@@ -32,6 +35,8 @@ WHOLE = "whole job: "
 """Before the place of an argument that is a group of all processes: says so of it."""
 Step = tuple[Any, ...]
 Trace = tuple[Step, ...]
+Test = tuple[Any, ...]
+"""key, positive, text, span, kind, group, certainty, and for local data the steps in which ranks may have agreed."""
 
 _MOST_TWICE = 1_000
 """Steps of an arm that is repeated. A long chain of `elif a and b` would double the trace at each of its links."""
@@ -87,14 +92,16 @@ _PLAIN = frozenset(_PLAIN_WORDS.split())
 """Methods of strings, containers, loggers, files and tensors: whatever the receiver, they wait for no other rank."""
 
 
-def trace(module: Module, owner: FunctionNode | ast.Module, asked: frozenset[str]) -> Trace:
+def trace(module: Module, owner: FunctionNode | ast.Module, asked: frozenset[str], *, local: bool = False) -> Trace:
     """The trace of one function. `asked` holds the last names of the calls whose arguments a rule needs.
+
+    `local`: whether its tests of local data are told from other conditions.
 
     A body that does nothing is one to be overridden (an abstract method, a protocol): what is called is not known.
     """
-    tracer = _Tracer(module, asked)
+    tracer = _Tracer(module, asked, local)
     if isinstance(owner, FUNCTIONS) and all(_is_stub(statement) for statement in owner.body):
-        return (("unknown", _span(module.span(owner))),)
+        return (("unknown", _span(module.span(owner)), ""),)
     body = tracer.block(owner.body)
     if isinstance(owner, FUNCTIONS):
         for decorator in reversed(owner.decorator_list):
@@ -116,8 +123,20 @@ def _span(span: Span) -> tuple[int, int, int, int]:
     return (span.line, span.column, span.end_line, span.end_column)
 
 
-def _test(test: RankTest) -> tuple[Any, ...]:
-    return (test.key, test.positive, test.text, _span(test.span), test.kind, test.group, test.certainty)
+def _test(test: RankTest) -> Test:
+    return (test.key, test.positive, test.text, _span(test.span), test.kind, test.group, test.certainty, ())
+
+
+def plain(test: Test | str) -> str:
+    """The text of a condition that is no rank test; empty for a rank test."""
+    if isinstance(test, str):
+        return test
+    return test[2] if test[4] in LOCAL_KINDS else ""
+
+
+def tests_rank(test: Test | str) -> bool:
+    """Whether a condition is a rank test."""
+    return not isinstance(test, str) and test[4] not in LOCAL_KINDS
 
 
 def callee(module: Module, call: ast.Call) -> Resolved:
@@ -145,7 +164,7 @@ def _taken_apart(module: Module, node: ast.expr) -> Resolved:
 
 def _chooses_ranks(steps: Iterable[Step]) -> bool:
     conditions = [step for step in steps if step[0] == "if"]
-    return any(isinstance(step[2], tuple) or _chooses_ranks((*step[3], *step[4])) for step in conditions)
+    return any(tests_rank(step[2]) or _chooses_ranks((*step[3], *step[4])) for step in conditions)
 
 
 def _fits_twice(steps: Trace) -> bool:
@@ -162,9 +181,10 @@ def _fits_twice(steps: Trace) -> bool:
 
 
 class _Tracer:
-    def __init__(self, module: Module, asked: frozenset[str]) -> None:
+    def __init__(self, module: Module, asked: frozenset[str], asks_data: bool) -> None:
         self.module = module
         self.asked = asked
+        self.asks_data = asks_data
 
     def block(self, body: Iterable[ast.stmt]) -> Trace:
         steps: list[Step] = []
@@ -259,7 +279,17 @@ class _Tracer:
         step: Step = ("loop", _span(self.module.span(statement)), body)
         if found is not None and body:
             return [("if", step[1], _test(found), (step,), ())]
+        local = local_test(self.module, test) if self.asks_data and body else None
+        if local is not None:
+            return [(*step, self.local(local))]
         return [step] if body else []
+
+    def local(self, test: LocalTest) -> Test:
+        """A test of local data. A call on its way that is resolved may be anything, even if it is called `mean`."""
+        calls = tuple(
+            step for call in test.calls for step in self.call(call, plain=not resolve(self.module, call.func))
+        )
+        return (test.key, True, test.text, _span(test.span), test.kind, None, test.certainty, calls)
 
     def branch(self, test: ast.expr, then: Trace, otherwise: Trace) -> list[Step]:
         """`if test: then else: otherwise`, with the condition taken apart: one arm then stands in two places."""
@@ -278,7 +308,10 @@ class _Tracer:
         if not then and not otherwise:
             return steps
         found = rank_test(self.module, test)
-        condition = _test(found) if found else self.module.source(test)
+        condition: Test | str = _test(found) if found else self.module.source(test)
+        local = local_test(self.module, test) if self.asks_data and found is None else None
+        if local is not None:
+            condition = self.local(local)
         steps.append(("if", _span(self.module.span(test)), condition, then, otherwise))
         return steps
 
@@ -333,11 +366,12 @@ class _Tracer:
         steps = [step for generator in node.generators for step in self.expression(generator.iter)]
         return [*steps, ("loop", _span(self.module.span(node)), tuple(inside))] if inside else steps
 
-    def call(self, node: ast.Call) -> list[Step]:
+    def call(self, node: ast.Call, *, plain: bool = True) -> list[Step]:
+        """The step of a call; none for one that waits for nobody. `plain`: methods are believed by their name."""
         func = node.func
         last = func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")
         wanted = last in self.asked
-        if not wanted and last in _PLAIN and _on_other(func):
+        if plain and not wanted and last in _PLAIN and _on_other(func):
             return []
         found = callee(self.module, node)
         names = found.names
@@ -349,7 +383,7 @@ class _Tracer:
             return []
         span = _span(self.module.span(node))
         if not names and not wanted:
-            return [("unknown", span)]
+            return [("unknown", span, last)]
         arguments = self.arguments(node) if wanted else ()
         if wanted and not names:
             names = _by_name(func)
@@ -398,7 +432,7 @@ def _before_exits(steps: Iterable[Step], final: Trace, *, looped: bool = False) 
             then = _before_exits(step[3], final, looped=looped)
             found.append((*step[:3], tuple(then), tuple(_before_exits(step[4], final, looped=looped))))
         elif step[0] == "loop":
-            found.append((*step[:2], tuple(_before_exits(step[2], final, looped=True))))
+            found.append((*step[:2], tuple(_before_exits(step[2], final, looped=True)), *step[3:]))
         else:
             found.append(step)
     return found
