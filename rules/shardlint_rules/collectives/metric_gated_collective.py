@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardlint.rule import NUMBERS, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-_COLLECTIVES = Effects(table("collectives", of=__name__)) | Effects(table("checkpoints", of=__name__))
+_COLLECTIVES, _CHECKPOINTS = (Effects.catalogue(table(name, of=__name__)) for name in ("collectives", "checkpoints"))
 
 
 class MetricGatedCollective(ProgramRule):
@@ -26,7 +26,12 @@ class MetricGatedCollective(ProgramRule):
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/pytorch/pytorch/issues/77562")
-    suspects = Divergence(guard=NUMBERS, effect=_COLLECTIVES, extended_by="collectives")
+    suspects = Divergence(guard=NUMBERS, effect=_COLLECTIVES | _CHECKPOINTS, extended_by="collectives")
+    ranks = (
+        "rank 0 has a loss below the bound, takes the branch and waits in the collective",
+        "rank 1 has one above it and goes on: it never comes",
+        "both ranks print nothing until the watchdog ends the job",
+    )
     symptoms = (r"Watchdog caught collective operation timeout", r"Timed out waiting \d+ms for (?:recv|send) operation")
     bad = (
         Bad(

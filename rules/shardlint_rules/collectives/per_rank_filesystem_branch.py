@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardlint.rule import FILES, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
-_COLLECTIVES = Effects(table("collectives", of=__name__)) | Effects(table("checkpoints", of=__name__))
+_COLLECTIVES, _CHECKPOINTS = (Effects.catalogue(table(name, of=__name__)) for name in ("collectives", "checkpoints"))
 
 
 class PerRankFilesystemBranch(ProgramRule):
@@ -26,7 +26,12 @@ class PerRankFilesystemBranch(ProgramRule):
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/KempnerInstitute/KempnerForge/issues/49")
-    suspects = Divergence(guard=FILES, effect=_COLLECTIVES, extended_by="collectives")
+    suspects = Divergence(guard=FILES, effect=_COLLECTIVES | _CHECKPOINTS, extended_by="collectives")
+    ranks = (
+        "rank 0 finds the file and goes one way",
+        "rank 1 looks at its own disk, or a moment earlier, finds none and goes the other",
+        "both ranks wait for each other in different collectives, or one waits alone",
+    )
     symptoms = (r"Watchdog caught collective operation timeout", r"Timed out waiting \d+ms for (?:recv|send) operation")
     bad = (
         Bad(

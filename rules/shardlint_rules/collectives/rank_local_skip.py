@@ -5,7 +5,8 @@ from __future__ import annotations
 from shardlint.rule import NUMBERS, Bad, Divergence, Divergent, Effects, Findings, Good, ProgramRule, observation, table
 
 _ENGINES = ["deepspeed.initialize", "deepspeed.DeepSpeedEngine", "deepspeed.runtime.engine.DeepSpeedEngine"]
-_STEPS = Effects({"*.backward": {}, "step": {"in": _ENGINES}}, beside=Effects(table("collectives", of=__name__)))
+_COLLECTIVES = Effects.catalogue(table("collectives", of=__name__))
+_STEPS = Effects({"*.backward": {}, "step": {"in": _ENGINES}}, beside=_COLLECTIVES)
 
 
 class RankLocalSkip(ProgramRule):
@@ -28,6 +29,11 @@ class RankLocalSkip(ProgramRule):
     severity, since = "warning", "0.1.0"
     evidence = observation("https://github.com/NVIDIA-NeMo/Automodel/issues/2468")
     suspects = Divergence(guard=NUMBERS, effect=_STEPS)
+    ranks = (
+        "rank 0 skips a bad batch and its backward",
+        "rank 1 runs the backward and waits in the reduction of the gradients",
+        "rank 0 joins it with the next batch: from then on the ranks are a step apart, and one waits at the end",
+    )
     symptoms = (r"Watchdog caught collective operation timeout", r"(?i)loss is (?:nan|inf)\w*.*skip")
     bad = (
         Bad(
