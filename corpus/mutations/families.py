@@ -13,6 +13,7 @@ from .modality_configs import WrongTemplate
 from .optimizers import ClipScaled, OptimizerFirst
 from .pad_masks import PadIsEos
 from .pickles import UnsafeLoad
+from .reductions import ReducedToOne
 from .registrations import RegistrationLost
 from .renames import KeyRename, StalePattern
 from .site import Mutator
@@ -37,6 +38,7 @@ def mutators() -> list[Mutator]:
         OptimizerFirst(),
         PadIsEos(),
         PlaceholdersCut(),
+        ReducedToOne(),
         RegistrationLost(),
         StalePattern(),
         SubgroupRoot(),

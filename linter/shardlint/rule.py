@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from shardlint.configs.meant import DIFFUSION, MEDIA, TEXT, Meant, Told
     from shardlint.configs.site import Scalar
     from shardlint.facts.batching import Batching, Modalities, batchings
+    from shardlint.facts.derivation import Derivation, derivation
     from shardlint.facts.divergent import Divergent
     from shardlint.facts.fresh_optimizers import is_fresh
     from shardlint.facts.label_masks import masked_labels
@@ -56,6 +57,7 @@ if TYPE_CHECKING:
     from shardlint.facts.origins import Origin, origin
     from shardlint.facts.packed_rows import SAMPLES, counted_row, joined_row
     from shardlint.facts.pad_tokens import EosPad, eos_pad
+    from shardlint.facts.partings import partings
     from shardlint.facts.patches import dead_patch
     from shardlint.facts.registrations import idle_function, unnamed_module
     from shardlint.facts.samples import Keys
@@ -75,6 +77,7 @@ _ON_DEMAND = {
     "Change": "shardlint.changes.site",
     "Checkpoint": "shardlint.runtime.checkpoint.subject",
     "DIFFUSION": "shardlint.configs.meant",
+    "Derivation": "shardlint.facts.derivation",
     "Division": "shardlint.runtime.placements",
     "Entry": "shardlint.runtime.plan",
     "EosPad": "shardlint.facts.pad_tokens",
@@ -95,6 +98,7 @@ _ON_DEMAND = {
     "close_style": "shardlint.runtime.placements",
     "counted_row": "shardlint.facts.packed_rows",
     "dead_patch": "shardlint.facts.patches",
+    "derivation": "shardlint.facts.derivation",
     "eos_pad": "shardlint.facts.pad_tokens",
     "gib": "shardlint.runtime.shares",
     "idle_function": "shardlint.facts.registrations",
@@ -105,6 +109,7 @@ _ON_DEMAND = {
     "masked_labels": "shardlint.facts.label_masks",
     "origin": "shardlint.facts.origins",
     "parent_of": "shardlint.runtime.model_facts",
+    "partings": "shardlint.facts.partings",
     "signature": "shardlint.facts.signatures",
     "uncut_beside": "shardlint.facts.truncation",
     "starred": "shardlint.runtime.matchers",
@@ -324,6 +329,7 @@ __all__ = [
     "CheckpointRule",
     "Compared",
     "ConfigRule",
+    "Derivation",
     "Divergence",
     "Divergent",
     "Division",
@@ -376,6 +382,7 @@ __all__ = [
     "close_style",
     "counted_row",
     "dead_patch",
+    "derivation",
     "entries",
     "entry",
     "eos_pad",
@@ -391,6 +398,7 @@ __all__ = [
     "observation",
     "origin",
     "parent_of",
+    "partings",
     "research",
     "safe",
     "signature",
