@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from shardlint.facts.derivation import Derivation, derivation
     from shardlint.facts.divergent import Divergent
     from shardlint.facts.fresh_optimizers import is_fresh
+    from shardlint.facts.handles import Handle, handle
     from shardlint.facts.label_masks import masked_labels
     from shardlint.facts.model_types import mismatch
     from shardlint.facts.origins import Origin, origin
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from shardlint.facts.registrations import idle_function, unnamed_module
     from shardlint.facts.samples import Keys
     from shardlint.facts.signatures import signature
+    from shardlint.facts.tensor_uses import tensor_uses
     from shardlint.facts.truncation import uncut_beside
     from shardlint.finding import Severity
     from shardlint.runtime.checkpoint.subject import Checkpoint
@@ -82,6 +84,7 @@ _ON_DEMAND = {
     "Entry": "shardlint.runtime.plan",
     "EosPad": "shardlint.facts.pad_tokens",
     "Divergent": "shardlint.facts.divergent",
+    "Handle": "shardlint.facts.handles",
     "Heads": "shardlint.runtime.heads",
     "Keys": "shardlint.facts.samples",
     "MEDIA": "shardlint.configs.meant",
@@ -101,6 +104,7 @@ _ON_DEMAND = {
     "derivation": "shardlint.facts.derivation",
     "eos_pad": "shardlint.facts.pad_tokens",
     "gib": "shardlint.runtime.shares",
+    "handle": "shardlint.facts.handles",
     "idle_function": "shardlint.facts.registrations",
     "is_fresh": "shardlint.facts.fresh_optimizers",
     "mismatch": "shardlint.facts.model_types",
@@ -111,6 +115,7 @@ _ON_DEMAND = {
     "parent_of": "shardlint.runtime.model_facts",
     "partings": "shardlint.facts.partings",
     "signature": "shardlint.facts.signatures",
+    "tensor_uses": "shardlint.facts.tensor_uses",
     "uncut_beside": "shardlint.facts.truncation",
     "starred": "shardlint.runtime.matchers",
     "unnamed_module": "shardlint.facts.registrations",
@@ -345,6 +350,7 @@ __all__ = [
     "Function",
     "Given",
     "Good",
+    "Handle",
     "Heads",
     "InFileWith",
     "InFunctionWith",
@@ -388,6 +394,7 @@ __all__ = [
     "eos_pad",
     "file_calls",
     "gib",
+    "handle",
     "idle_function",
     "inference",
     "is_fresh",
@@ -404,6 +411,7 @@ __all__ = [
     "signature",
     "starred",
     "table",
+    "tensor_uses",
     "uncut_beside",
     "unnamed_module",
     "unsafe",

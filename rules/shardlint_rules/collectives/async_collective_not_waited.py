@@ -1,0 +1,149 @@
+"""The rule async-collective-not-waited."""
+
+from __future__ import annotations
+
+import ast
+
+from shardlint.rule import Bad, Call, Findings, Good, LocalRule, Site, handle, observation, tensor_uses
+
+_PACKAGES = ("torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm", "deepspeed.comm.comm")
+_WORDS = (
+    "all_reduce broadcast reduce scatter gather all_gather all_gather_into_tensor _all_gather_base reduce_scatter "
+    "reduce_scatter_tensor _reduce_scatter_base all_to_all all_to_all_single irecv isend batch_isend_irecv"
+)
+_ALWAYS = ("irecv", "isend", "batch_isend_irecv")
+_FILL_NOTHING = ("isend", "batch_isend_irecv", "gather")
+_OUTPUTS = ("output", "output_tensor", "output_tensor_list", "tensor_list", "tensor")
+
+
+class AsyncCollectiveNotWaited(LocalRule):
+    """Reports a collective in the background that nothing waits for, or whose result is used before.
+
+    Why is this bad?
+    With `async_op=True`, and with `isend` and `irecv`, the call returns at once with a handle, and the tensor is filled
+    some time later. Without `wait()` on it the program goes on with whatever is in the tensor: gradients and metrics
+    are slightly wrong, and not the same in the next run. An event of the stream that it was called on is no wait.
+
+    Use instead
+    `work = dist.all_reduce(x, async_op=True)`, and `work.wait()` before `x` is touched; or no `async_op`.
+
+    Known limits
+    A handle is followed in one function: one that is returned, kept in an object or handed on is believed to be waited
+    for, and so is one that is mentioned on any way to the use. A later `synchronize` or barrier counts as a wait.
+    """
+
+    severity, since = "error", "0.1.0"
+    evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#asynchronous-collective-operations")
+    suspects = Call(*(f"{package}.{name}" for package in _PACKAGES for name in _WORDS.split()))
+    symptoms = (
+        r"(?i)gradients? (?:differ|is different) (?:between|from) runs?",
+        r"(?i)non-?determinis\w+ (?:loss|grad)",
+    )
+    bad = (
+        Bad(
+            """
+            import torch.distributed as dist
+
+            def average(bucket):
+                dist.all_reduce(bucket, async_op=True)  # error
+                return bucket / dist.get_world_size()
+            """,
+            raises={"import time; time.sleep(rank); assert average(torch.ones(1) * rank) == 0.5": "AssertionError"},
+        ),
+        Bad(
+            """
+            import torch
+            from torch.distributed import all_gather_into_tensor as gather_all, ReduceOp, irecv
+
+            class Stage:
+                def exchange(self, flat, shard):
+                    work = gather_all(flat, shard, async_op=True)  # error
+                    flat.mul_(0.5)
+                    work.wait()
+
+                def receive(self, buffer, source):
+                    request = irecv(buffer, source)  # error
+                    return torch.relu(buffer)
+            """
+        ),
+        Bad(
+            """
+            import torch.distributed as dist
+
+            def reduce_all(grads):
+                works = []
+                for grad in grads:
+                    works.append(dist.all_reduce(grad, async_op=True))  # error
+                return grads
+            """
+        ),
+    )
+    good = (
+        Good(
+            """
+            import torch
+            import torch.distributed as dist
+
+            def average(bucket, overlap=True):
+                work = dist.all_reduce(bucket, async_op=True) if overlap else None
+                parts, count = bucket.view(-1).split(1), bucket.numel()
+                if work is not None:
+                    work.wait()
+                return bucket / count, parts
+
+            def reduce_all(grads):
+                works = [dist.all_reduce(grad, async_op=True) for grad in grads]
+                for work in works:
+                    work.wait()
+
+            def later(grad, hooks):
+                work = dist.all_reduce(grad, async_op=True)
+                hooks.append(lambda: work.wait())
+                return grad * 2, dist.all_reduce(grad, async_op=True)
+
+            def rounds(grads):
+                for grad in grads:
+                    dist.all_reduce(grad, async_op=True).wait()
+                    work = dist.all_reduce(grad, async_op=True)
+                    work.wait()
+                    grad.div_(4)
+
+            def together(tensor):
+                dist.all_reduce(tensor, async_op=True)
+                torch.cuda.synchronize()
+                with dist._coalescing_manager(async_ops=True) as manager:
+                    dist.all_reduce(tensor, async_op=True)
+                manager.wait()
+            """,
+            runs=("average(torch.ones(2)); reduce_all([torch.ones(2)] * 2); rounds([torch.ones(2)])",),
+        ),
+    )
+
+    def judge(self, site: Site) -> Findings:
+        name, asked = site.name.rpartition(".")[2], site.argument("async_op")
+        if name not in _ALWAYS and (asked is None or asked.literal is not True):
+            return
+        if any(guard.kind == "with" and guard.test and "coalesc" in ast.unparse(guard.test) for guard in site.guards):
+            return
+        output = next((given for key in _OUTPUTS if (given := site.argument(key, 0))), None)
+        output = None if name in _FILL_NOTHING else output
+        what = f"`{output.text}`" if output else "the tensor"
+        waits = [
+            call for word in ("synchronize", "sync_all", "barrier") for call in site.function.calls_spelled_with(word)
+        ]
+        waits = [call for call in waits if site.reaches(call)]
+        work = handle(site)
+        if work.dropped and not waits:
+            yield site.finding(
+                f"`{site.called}` runs in the background, and nothing waits for it: {what} is used whether it is there "
+                "or not",
+                help="keep the handle and call `wait()` on it before the tensor is used, or leave `async_op` out",
+            )
+        for use in tensor_uses(site, output) if output and not work.dropped else ():
+            if work.runs_before_wait(use) and not any(call.reaches(use) for call in waits):
+                yield site.finding(
+                    f"{what} is used while `{site.called}` may still be filling it: the handle is waited for later",
+                    help="call `wait()` on the handle before the tensor is used",
+                    related=[use.note("used here")],
+                )
+                return
