@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .PHONY: help demo dev test proofs fuzz quality ruff format mypy pyright self bench bench-peers catalogue modality-table corpus corpus-tables \
-        mutate clean
+        capture-table mutate clean
 .DELETE_ON_ERROR:
 
 help:
@@ -28,6 +28,7 @@ help:
 	@echo "make catalogue  write rules/README.md from the rules"
 	@echo "make modality-table  SOURCES=folders: write the modality tables from the sources of the frameworks (without: downloads)"
 	@echo "make corpus     CLONES=folder LABEL=1: run over pinned public code and compare with the verdicts (see corpus/README.md)"
+	@echo "make capture-table  take the public incidents through capture and write corpus/capture.md"
 	@echo "make mutate     CLONES=folder RULE=name: put defects into pinned public code and count what is caught (corpus/recall.jsonl)"
 	@echo "make clean      remove the environment, builds and caches"
 
@@ -110,6 +111,9 @@ mutate: $(DEV)
 
 corpus-tables: $(DEV)
 	$(BIN)/python -m corpus --tables
+
+capture-table: $(DEV)
+	$(BIN)/python -m corpus.capture
 
 clean:
 	rm -rf $(VENV) $(PROVING) .venv-peers build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache fuzzing-found

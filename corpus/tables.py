@@ -165,6 +165,8 @@ Nothing else of that code is kept here.
 `make corpus` downloads what is missing, runs, and shows new and vanished findings; with `CLONES=folder` it takes the
 repositories from local clones; with `LABEL=1` it writes the lines to fill in. What cannot be had is named, counted as
 not checked, and makes the exit code 2. `make corpus-tables` writes this page from the labels, and runs nothing.
+
+[What capture makes of public incidents](capture.md) is judged on a page of its own.
 """
 
 

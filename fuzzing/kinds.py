@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,7 @@ from random import Random
 from typing import Any
 
 import shardlint
-from fuzzing import documents, models, programs, records, splices
+from fuzzing import documents, expressions, models, programs, records, splices
 from fuzzing.case import Broken, Case
 from fuzzing.invariants import Checks
 from fuzzing.limits import limited
@@ -289,8 +290,38 @@ def saved_model(_world: World, chance: Random) -> Case:
     return Case("saved model", files, arguments=models.arguments(chance))
 
 
+def config_check(world: World, chance: Random) -> Case:
+    """A condition on config files, and a document: its keys are those of the condition."""
+    given = expressions.values(chance)
+    files = {
+        "expression": expressions.Writer(chance).expression(),
+        "hostile": expressions.hostile(chance),
+        "values.json": json.dumps(given),
+        "check.json": json.dumps(expressions.check(chance)),
+        "message": expressions.text_of_message(chance),
+        "a.yaml": json.dumps(
+            {**given, "l": [*range(chance.choice((3, 3, 9_000)))], "s": "a" * chance.choice((3, 9_000))}
+        ),
+    }
+    if chance.random() < 0.3:
+        files["a.yaml"] = documents.Writer(world.words, chance).document("a.yaml")
+    return Case("config check", _encoded(files))
+
+
+def check_config_check(checks: Checks) -> None:
+    """An expression answers as Python does, and a check of any shape is refused in a sentence or ends soon."""
+    files = checks.case.files
+    texts = {name: data.decode("utf-8", "surrogatepass") for name, data in files.items()}
+    with limited(("an expression",)):
+        expressions.agrees(texts["expression"], json.loads(texts["values.json"]), checks.chance)
+    for plain in (json.loads(texts["check.json"]), {"require": texts["hostile"]}, {"require": texts["expression"]}):
+        with limited(("a config check",)):
+            expressions.judged(plain, texts["message"], files["a.yaml"])
+
+
 KINDS = (
-    Kind("program", 20, program),
+    Kind("program", 18, program),
+    Kind("config check", 2, config_check, check_config_check),
     Kind("deep", 2, deep),
     Kind("splice", 14, splice),
     Kind("example", 6, example),

@@ -377,3 +377,10 @@ def test_documents_and_makefiles_are_kept_apart(tmp_path: Path, from_git: bool) 
     assert sorted(file[0] for file in discovery.launchers) == ["Makefile", "docs/how.md", "rules.mk"]
     named = discover(str(tmp_path), [str(tmp_path / "docs/how.md")])
     assert (named.files, [path for path, _ in named.skipped]) == ([], ["docs/how.md"])
+
+
+def test_a_pattern_with_too_many_stars_is_refused() -> None:
+    """A hostile settings file could otherwise hold a run up for hours on one long name."""
+    with pytest.raises(ValueError, match="more than 4"):
+        compile_patterns(["src/*a*a*a*a*b"])
+    assert compile_patterns(["**/a/**/b/**/c/**/*-*-*-*.py"])

@@ -269,3 +269,114 @@ def test_try_repo_reports_a_violation_before_anything_is_installed(tmp_path: Pat
 
     assert outcome.code != 0
     assert "rank-guarded-checkpoint" in outcome.output
+
+
+CAPTURE = ("--cause", "c", "--evidence", "observation", "--verification", "v", "--symptom", "s", "--confirm-hits")
+LESSONS = {
+    "train/a.py": ("import apex\n", "x = 1\n"),
+    "train/b.py": ("import torch\n\ntorch.cuda.synchronize()\n", "import torch\n\ntorch.accelerator.synchronize()\n"),
+    "train/c.py": (
+        "import torch.distributed as dist\n\n\ndef f(rank):\n    if rank % 2:\n        dist.barrier()\n",
+        "import torch.distributed as dist\n\n\ndef f(rank):\n    dist.barrier()\n",
+    ),
+    "train/d.py": (
+        "from torch.utils.data import DataLoader\n\nl = DataLoader(d, drop_last=False)\n",
+        "from torch.utils.data import DataLoader\n\nl = DataLoader(d, drop_last=True)\n",
+    ),
+    "train/e.py": (
+        "def f(m, b):\n    return score(m, b)\n",
+        "def f(m, b):\n    with torch.no_grad():\n        return score(m, b)\n",
+    ),
+    "train/f.py": ("import random\n\nrandom.seed(0)\n", "from seeds import seed\n\nseed(0)\n"),
+    "train/g.py": ("def f(t):\n    send(t)\n    t.zero_()\n", "def f(t):\n    send(t)\n    wait(t)\n    t.zero_()\n"),
+    "configs/h.yaml": ("batch: 5\nmicro: 2\n", "batch: 4\nmicro: 2\n"),
+    "configs/i.yaml": ("fp16: true\nbf16: true\n", "bf16: true\n"),
+    "configs/j.yaml": ("offload: true\n", "offload_config: true\n"),
+}
+"""Ten incidents by the file that shows each: the code or config before and after the fix."""
+
+
+def shardlint(repo: Checkout, *arguments: str) -> Outcome:
+    """The command line of this checkout, as the one who captures has it."""
+    return repo.run(sys.executable, "-P" if sys.version_info >= (3, 11) else "-E", "-m", "shardlint", *arguments)
+
+
+def test_what_was_captured_is_enforced_by_the_hook(repo: Checkout, tmp_path: Path) -> None:
+    for number, (path, (bad, good)) in enumerate(LESSONS.items()):
+        suffix = Path(path).suffix
+        for side, text in (("bad", bad), ("good", good)):
+            (tmp_path / f"{side}{suffix}").write_text(text)
+        files = ("--bad", str(tmp_path / f"bad{suffix}"), "--good", str(tmp_path / f"good{suffix}"))
+        done = shardlint(repo, "capture", "--title", f"Lesson {number}", *files, *CAPTURE)
+        assert done.code == 0, done.output
+    repo.git("add", ".agents")
+    assert repo.commit().code == 0
+    for path, (bad, _) in LESSONS.items():
+        repo.stage(path, bad)
+
+    checked, committed = shardlint(repo, "check", "--output-format", "concise"), repo.commit()
+
+    assert committed.code != 0
+    for number, path in enumerate(LESSONS):
+        for outcome in (checked, committed):
+            assert any(f"{path}:" in line and f"lesson-{number}" in line for line in outcome.output.splitlines()), path
+
+
+def test_a_lesson_of_one_file_holds_in_another(tmp_path: Path, hooks: Checkout) -> None:
+    """The whole loop on the example repository: a bug is fixed, captured, and cannot come back elsewhere."""
+    repo = training_repo(tmp_path / "repo", hooks, "shardlint")
+    shutil.copytree(ROOT / "examples" / "minitrain", repo.root, dirs_exist_ok=True)
+    shutil.rmtree(repo.root / "bugs")
+    repo.git("rm", "--quiet", "save.py")
+    repo.git("add", ".")
+    assert repo.commit().code == 0
+    good = repo.read("minitrain/train.py")
+    bad = good.replace("gradients.clip_grad_norm_(model", "nn.utils.clip_grad_norm_(model", 1)
+    assert bad != good
+    step = "from torch import nn\n\nfrom minitrain import gradients\n\nnorm = {}(model.parameters(), max_norm)\n"
+    (tmp_path / "bad.py").write_text(step.format("nn.utils.clip_grad_norm_"))
+    (tmp_path / "good.py").write_text(step.format("gradients.clip_grad_norm_"))
+    files = ("--bad", str(tmp_path / "bad.py"), "--good", str(tmp_path / "good.py"))
+    told = (
+        "--title",
+        "Gradients are clipped by our own function",
+        "--number",
+        "7",
+        "--instead",
+        "call `gradients.clip_grad_norm_`",
+    )
+
+    done = shardlint(repo, "capture", *files, *told, *CAPTURE)
+    assert done.code == 0, done.output
+    repo.git("add", ".")
+    assert repo.commit().code == 0
+    repo.stage(
+        "minitrain/finetune.py",
+        "from torch import nn\n\n\ndef clip(model):\n    nn.utils.clip_grad_norm_(model.parameters(), 1.0)\n",
+    )
+    rejected = repo.commit()
+    repo.stage(
+        "minitrain/finetune.py",
+        "from minitrain import gradients\n\n\ndef clip(model):\n    gradients.clip_grad_norm_(model.weights(), 1.0)\n",
+    )
+    accepted = repo.commit()
+
+    assert rejected.code != 0
+    assert "minitrain/finetune.py:5:5  warning  gradients-are-clipped-by-our-own-function" in rejected.output
+    assert "constraint 7" in rejected.output
+    assert "help: call `gradients.clip_grad_norm_`" in rejected.output
+    assert accepted.code == 0, accepted.output
+
+
+def test_a_constraint_whose_test_fails_is_rejected(tmp_path: Path, hooks: Checkout) -> None:
+    repo = training_repo(tmp_path / "repo", hooks, "shardlint-constraints")
+    text = "version: 1\nconstraints:\n  - {id: a, title: T, forbidden: {imports: [apex]}, tests: {bad: [import %s]}}\n"
+    repo.stage("constraints/ours.yaml", text % "amp")
+    rejected = repo.commit()
+    repo.stage("constraints/ours.yaml", text % "apex")
+    accepted = repo.commit()
+
+    assert rejected.code != 0
+    assert "a, bad test 1: nothing is reported" in rejected.output
+    assert accepted.code == 0, accepted.output
+    assert "1 constraint, 1 test: all hold" not in rejected.output

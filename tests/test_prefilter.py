@@ -78,3 +78,61 @@ def test_a_package_under_another_name_is_still_reached(line: str) -> None:
     needs = ("reach", "torch.distributed", ("barrier",))
     data = f"import os\nimport torch.distributed as dist\n{line}\ncomm.barrier()\n".encode()
     assert passes(needs, Words(data)) is (line != "x = [dist]")
+
+
+def test_a_package_handed_on_by_its_dotted_name_is_still_reached() -> None:
+    needs = ("reach", "torch.distributed", ("barrier",))
+    assert passes(needs, Words(b"import torch\nd = torch.distributed\nd.barrier()\n"))
+    assert not passes(needs, Words(b"import torch\nd = torch.distributed.nn\nd.barrier()\n"))
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("pkg/train.py", "from .device import get", True),
+        ("pkg/train.py", "from .device import other", False),
+        ("pkg/train.py", "from . import device", True),
+        ("pkg/train.py", "from . import other", False),
+        ("pkg/deep/train.py", "from ..device import *", True),
+        ("pkg/deep/train.py", "from .. import device as d", True),
+        ("pkg/deep/train.py", "from . import device", False),
+        ("src/pkg/train.py", "from .device import get", True),
+        ("pkg/device.py", "", True),
+        ("pkg/device/__init__.py", "", True),
+        ("pkg/other.py", "from pkg.device import get", False),
+        ("setup.py", "", False),
+        ("", "", True),
+    ],
+)
+def test_a_file_near_to_a_package_need_not_spell_its_name(path: str, text: str, expected: bool) -> None:
+    assert passes(("own", "pkg.device", ("get",)), Words(text.encode(), None, path)) is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "expected"),
+    [
+        ("pkg/train.py", "from . import anything", True),
+        ("pkg/deep/train.py", "from .inner import anything", True),
+        ("other/train.py", "from . import anything", False),
+        ("pkg/train.py", "import anything", False),
+    ],
+)
+def test_anything_of_a_package_is_near(path: str, text: str, expected: bool) -> None:
+    assert passes(("own", "pkg", ()), Words(text.encode(), None, path)) is expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import torch.npu", True),
+        ("import os, torch.npu as n", True),
+        ("from torch import (\n    npu,\n)", True),
+        ("from torch.npu.x import y", True),
+        ("if a: import torch.npu", True),
+        ("# import torch.npu", False),
+        ("import torch\ntorch.npu", False),
+        ("from torch import cuda", False),
+    ],
+)
+def test_whether_a_module_is_imported(text: str, expected: bool) -> None:
+    assert passes(("imports", "torch.npu"), Words(text.encode())) is expected

@@ -12,6 +12,7 @@ from shardlint.errors import SettingsError
 from shardlint.settings import Settings, find_settings, load_settings, parse_toml, schema
 
 FULL = """\
+knowledge = ["docs/rules.md"]
 select = ["ALL"]
 ignore = ["moe"]
 extend-select = ["some-rule"]
@@ -58,6 +59,9 @@ OurOmni = "text image audio"
 
 [modality.collators]
 "ourlib.Collator" = "latents"
+
+[world]
+sizes = [8, 64]
 """
 
 
@@ -110,6 +114,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "collators": {"ourlib.Collator": "latents"},
     }
     assert [(target["name"], target["mesh"]) for target in settings.plan] == [("moe", {"ep": 8, "ep_fsdp": 4})]
+    assert (settings.knowledge, settings.world) == (("docs/rules.md",), (8, 64))
     assert set(schema()["properties"]) == set(parse_toml("shardlint.toml", FULL))
 
 

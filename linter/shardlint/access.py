@@ -85,6 +85,45 @@ class Imports:
             names.update(new for old, new in _AS.findall(clause) if old == dotted)
         return any(self._through(name, wanted) for name in names) or b"import_module" in self.data
 
+    def has(self, path: str) -> bool:
+        """Whether a module, or something of it, is imported by its absolute name."""
+        if self.unclear:
+            return True
+        wanted = path.encode()
+        package, _, last = wanted.rpartition(b".")
+        inside = wanted + b"."
+        for module, clause in self.taken:
+            if module == wanted or module.startswith(inside) or (module == package and last in clause):
+                return True
+        return any(wanted in clause for clause in self.plain)
+
+    def near(self, path: str, package: str, members: tuple[str, ...]) -> bool:
+        """Whether a relative import of the file at `path` takes one of `members`, or what leads there, from `package`.
+
+        Without members anything of the package counts.
+        """
+        if self.unclear:
+            return True
+        parts = package.split(".")
+        folder = path.split("/")[:-1]
+        for module, clause in self.taken:
+            inner = module.lstrip(b".")
+            level = len(module) - len(inner)
+            if not level:
+                continue
+            below = inner.decode("utf-8", "replace").split(".") if inner else []
+            base = [*folder[: max(len(folder) - level + 1, 0)], *below]
+            if not members and f".{package}." in f".{'.'.join(base)}.":
+                return True
+            words = {word.decode("utf-8", "replace") for word in _WORD.findall(clause)}
+            for known in range(len(parts) + 1):
+                if base[len(base) - known :] != parts[:known] or (known == 0 and base):
+                    continue
+                wanted = parts[known : known + 1] or members
+                if b"*" in clause or not wanted or not words.isdisjoint(wanted):
+                    return True
+        return False
+
     def patch(self, packages: Iterable[str]) -> bool:
         """Whether an attribute of something imported from one of the packages is given a value."""
         if self.unclear:
@@ -123,6 +162,8 @@ class Imports:
                 if before.endswith(name) and (len(before) == len(name) or before[-len(name) - 1] not in _NAME_BYTES):
                     return True
                 at = data.find(b"." + member, at + 1)
+        if self._alone(name):
+            return True
         for lead in _HANDED_ON:
             at = data.find(lead + name)
             while at >= 0:
@@ -132,6 +173,29 @@ class Imports:
                     return True
                 at = data.find(lead + name, end)
         return False
+
+    def _alone(self, name: bytes) -> bool:
+        """Whether a module is handed on by its dotted name: `d = torch.distributed`."""
+        data = self.data
+        at = data.find(b"." + name)
+        while at >= 0:
+            end = at + 1 + len(name)
+            following = data[end : end + 1]
+            if following != b"." and (not following or following[0] not in _NAME_BYTES):
+                start = at
+                while start and (data[start - 1] in _NAME_BYTES or data[start - 1] == 46):
+                    start -= 1
+                before = data[max(start - 8, 0) : start]
+                given = any(before.endswith(lead) and self._given(lead, end) for lead in _HANDED_ON)
+                if given and data[start:at].partition(b".")[0] in self._imported():
+                    return True
+            at = data.find(b"." + name, end)
+        return False
+
+    def _imported(self) -> set[bytes]:
+        """Every word of an import."""
+        clauses = [*self.plain, *(clause for _, clause in self.taken)]
+        return {word for clause in clauses for word in _WORD.findall(clause)}
 
     def _given(self, lead: bytes, end: int) -> bool:
         """In parentheses only in a conditional or a chain of `or`; after a comma as an item of an open tuple."""

@@ -22,6 +22,7 @@ from shardlint.loading import Row, make
 from shardlint.not_judged import NotJudged
 from shardlint.parsing import broken, parse, syntax_error, too_deep
 from shardlint.query import Scalars
+from shardlint.questions import Questions
 from shardlint.record import Record
 from shardlint.rule import ConfigRule, LocalRule, Rule
 from shardlint.sieve import Suspect
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from shardlint.configs.document import Document
     from shardlint.configs.launches import Launches
     from shardlint.facts.entry_scripts import EntryScripts, Launched
+    from shardlint.knowledge.rules import AtWork
 
 Subject = TypeVar("Subject")
 
@@ -60,8 +62,9 @@ class Crash:
 class Analysis:
     """Looks at files with a set of rules. `edits` asks for the edits of fixes.
 
-    `project` is the text of the whole project, `launches` gives the commands in it; `collectives` are the calls that
-    its settings add, `modality` the modalities (kind -> name -> words).
+    `words`, given as `project`, is the text of the whole project with what was asked of it, `launches` gives the
+    commands in it; `collectives` are the calls that its settings add, `modality` the modalities (kind -> name ->
+    words), `world` the sizes that its jobs run with.
     """
 
     def __init__(
@@ -74,6 +77,7 @@ class Analysis:
         collectives: Mapping[str, Mapping[str, object]] | None = None,
         modality: Mapping[str, Mapping[str, str]] | None = None,
         launches: Callable[[], Launches] | None = None,
+        world: tuple[int, ...] = (),
         timed: bool = False,
     ) -> None:
         self.rows = rows
@@ -82,6 +86,7 @@ class Analysis:
         self.timed = timed
         self.collectives = dict(collectives or {})
         self.modality = dict(modality or {})
+        self.world = world
         own = {name.rpartition(".")[2] for name in self.collectives}
         self.asked = frozenset(word for row in rows for word in row["words"]) | own
         self.crashes: list[Crash] = []
@@ -89,7 +94,7 @@ class Analysis:
         self.facts: dict[str, Stored] = {}
         self.modules: dict[str, Module] = {}
         self._kept = 0
-        self._words = project or ProjectWords((), lambda _: b"")
+        self.words = project or ProjectWords((), lambda _: b"")
         self._readers: YamlReaders | None = None
         self._launches = launches
         self._scripts: EntryScripts | None = None
@@ -97,6 +102,7 @@ class Analysis:
         self._uses: set[str] | None = None
         self._not_judged: list[NotJudged] = []
         self._rules: dict[str, Rule] = {}
+        self._constraints: dict[str, AtWork] = {}
 
     def rule(self, row: Row) -> Rule:
         """The rule of a row, imported on first use."""
@@ -105,11 +111,20 @@ class Analysis:
             self._rules[name] = make(row)
         return self._rules[name]
 
+    def constraint(self, row: Row) -> AtWork:
+        """The constraint of a row, compiled on first use."""
+        name: str = row["name"]
+        if name not in self._constraints:
+            from shardlint.knowledge.rules import made
+
+            self._constraints[name] = made(row)
+        return self._constraints[name]
+
     def look(self, suspect: Suspect, dotted: str = "") -> Record:
         """The record of a suspect. Facts for program rules are left in `facts`."""
         if suspect.kind == "python":
-            if "modules" in vars(self._words):
-                self._words.modules.shed()
+            if "modules" in vars(self.words):
+                self.words.modules.shed()
             return self._python(suspect, dotted)
         if suspect.kind in DOCUMENTS:
             return self._document(suspect)
@@ -178,6 +193,8 @@ class Analysis:
         return found
 
     def _local(self, row: Row, module: Module) -> list[Finding]:
+        if row["constraint"] is not None:
+            return self._constrained(row, module)
         rule = self.rule(row)
         assert isinstance(rule, LocalRule)
         try:
@@ -191,6 +208,21 @@ class Analysis:
         except Exception:
             self.crashed(row, module.path)
             return []
+
+    def _constrained(self, row: Row, subject: Module | Document) -> list[Finding]:
+        """What a constraint of the project says of a file."""
+        found: list[Finding] = []
+        try:
+            for judged in self.constraint(row).judge(subject, self):
+                if isinstance(judged, NotJudged):
+                    self._not_judged.append(judged)
+                else:
+                    found.append(judged)
+        except RecursionError:
+            raise
+        except Exception:
+            self.crashed(row, subject.path)
+        return found
 
     def _judged(
         self, judgements: Iterable[Finding | NotJudged], rule: LocalRule | ConfigRule, site: Any
@@ -273,13 +305,13 @@ class Analysis:
     def _project_words(self) -> ProjectWords:
         """The text of the project, read when a rule asks; the file is then remembered as asked."""
         self._asked = True
-        return self._words
+        return self.words
 
     def _yaml_readers(self) -> YamlReaders:
         """What the project does with YAML, worked out when a rule asks; the document is then remembered as asked."""
         self._asked = True
         if self._readers is None:
-            self._readers = YamlReaders(self._words.files.values())
+            self._readers = YamlReaders(self.words)
         return self._readers
 
     def _launched(self, config: str) -> list[Launched]:
@@ -289,12 +321,17 @@ class Analysis:
         if self._scripts is None:
             from shardlint.facts.entry_scripts import EntryScripts
 
-            self._scripts = EntryScripts(self._words.modules, self._launches())
+            self._scripts = EntryScripts(self.words.modules, self._launches())
+        # The files behind a script are remembered with the document itself.
+        questions, self.words.questions = self.words.questions, Questions()
         found = self._scripts.of(config)
+        self.words.questions = questions
         self._uses = (self._uses or set()).union(*(one.entry.used for one in found if one.entry is not None))
         return found
 
     def _config(self, row: Row, document: Document) -> list[Finding]:
+        if row["constraint"] is not None:
+            return self._constrained(row, document)
         from shardlint.configs.site import Asked, scalars
 
         rule = self.rule(row)

@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
     Value = bool | str | list[str]
 
-FLAG, ONE, MANY = "flag", "one", "many"
+FLAG, ONE, MANY, EACH = "flag", "one", "many", "each"
 
 
 class Option:
-    """One option: a flag, one value, or values that add up (comma separated or repeated)."""
+    """One option: a flag, one value, or values that add up: repeated (each), or comma separated as well (many)."""
 
     __slots__ = ("choices", "help", "kind", "name", "value")
 
@@ -121,7 +121,8 @@ def _option(command: Command, word: str, rest: list[str], options: dict[str, Val
         options[key] = value
     else:
         earlier = options.get(key)
-        given = [part.strip() for part in value.split(",") if part.strip()]
+        parts = [value] if option.kind == EACH else value.split(",")
+        given = [part.strip() for part in parts if part.strip()]
         options[key] = [*(earlier if isinstance(earlier, list) else []), *given]
 
 

@@ -147,18 +147,34 @@ def _is_list(value: object) -> TypeGuard[list[object]]:
     return isinstance(value, list)
 
 
+def add_to_baseline(path: str, findings: Iterable[Finding]) -> None:
+    """Add findings of one new rule to a baseline, which is made if there is none; the entries of others stay.
+
+    Raises:
+        BaselineError: the file is there and is no baseline, or it cannot be written.
+    """
+    import os
+
+    entries = list(load_baseline(path).entries) if os.path.lexists(path) else []
+    _write(path, [*entries, *(Entry(one.path, one.rule, one.fingerprint, one.message) for one in findings)])
+
+
 def write_baseline(path: str, findings: Iterable[Finding]) -> None:
     """Write a baseline of `findings`, sorted, one line each, in one step.
 
     Raises:
         BaselineError: the file cannot be written.
     """
+    _write(path, [Entry(one.path, one.rule, one.fingerprint, one.message) for one in findings])
+
+
+def _write(path: str, written: list[Entry]) -> None:
     import json
     import os
 
     from shardlint.atomic import replace_file
 
-    entries = sorted((one.path, one.rule, one.fingerprint, one.message) for one in findings)
+    entries = sorted(entry.fields() for entry in written)
     lines = ",\n".join(["    " + json.dumps(dict(zip(_FIELDS, entry, strict=True))) for entry in entries])
     listed = f"[\n{lines}\n  ]" if lines else "[]"
     text = f'{{\n  "version": {_VERSION},\n  "findings": {listed}\n}}\n'

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 
-from shardlint.arguments import FLAG, MANY, ONE, Command, Option, Parsed, parse, usage
+from shardlint.arguments import EACH, FLAG, MANY, ONE, Command, Option, Parsed, parse, usage
 from shardlint.errors import ShardlintError, UsageError
 
 TYPE_CHECKING = False
@@ -146,7 +146,57 @@ CHECKPOINT = Command(
     0,
     1,
 )
-COMMANDS = {command.name: command for command in (CHECK, EXPLAIN, RULES, INIT, KEYS, GENERATED, PLAN, CHECKPOINT)}
+CONSTRAINTS = Command(
+    "constraints",
+    "check|test|list|coverage",
+    "What the constraint files of the project hold: whether it can be taken, tested, and what is only prose.",
+    (
+        Option("--output-format", ONE, "with list and coverage: text or json", "FORMAT", ("text", "json")),
+        _HELP,
+    ),
+)
+CAPTURE = Command(
+    "capture",
+    "[INCIDENT]",
+    "Make a constraint of a solved incident: propose a check from the code before and after, prove it, write it down.",
+    (
+        Option("--bad", ONE, "the code or config before the fix", "FILE"),
+        Option("--good", ONE, "the same after it", "FILE"),
+        Option("--title", ONE, "what must hold from now on", "TEXT"),
+        Option("--id", ONE, "the name of the rule (default: from the title)", "NAME"),
+        Option("--symptom", ONE, "what was seen", "TEXT"),
+        Option("--cause", ONE, "why it happened", "TEXT"),
+        Option(
+            "--evidence", ONE, "inference, research or observation", "KIND", ("inference", "research", "observation")
+        ),
+        Option("--reference", EACH, "what the evidence rests on", "TEXT"),
+        Option("--verification", ONE, "how it was seen that the fix works", "TEXT"),
+        Option("--severity", ONE, "how grave a finding is", "SEVERITY", ("error", "warning", "note")),
+        Option("--message", ONE, "what a finding says (default: the title)", "TEXT"),
+        Option("--instead", ONE, "what to write instead", "TEXT"),
+        Option("--pattern", ONE, "the check on code, if it is not to be proposed", "CODE"),
+        Option("--require", ONE, "the check on configs, if it is not to be proposed", "EXPRESSION"),
+        Option("--files", MANY, "the configs that it holds for", "PATTERNS"),
+        Option("--paths", MANY, "the files that it holds in", "PATTERNS"),
+        Option("--exclude", MANY, "files that it does not hold in", "PATTERNS"),
+        Option("--candidate", ONE, "which of the proposals that hold (default: the first)", "NUMBER"),
+        Option("--confirm-hits", FLAG, "the other places that it hits are defects, too"),
+        Option("--baseline-hits", FLAG, "put the other places off: into the baseline"),
+        Option("--to", ONE, "the constraint file (default: the first that the project has)", "FILE"),
+        Option("--section", ONE, "the heading below which it belongs", "HEADING"),
+        Option("--number", ONE, "a statement that is there already and gets the check", "NUMBER"),
+        Option("--no-new-knowledge", ONE, "record instead that the incident taught nothing new, and why", "REASON"),
+        Option("--dry-run", FLAG, "show what would be written, and write nothing"),
+        Option("--yes", FLAG, "ask nothing, even at a terminal"),
+        _HELP,
+    ),
+    0,
+    1,
+)
+COMMANDS = {
+    command.name: command
+    for command in (CHECK, EXPLAIN, RULES, INIT, KEYS, GENERATED, PLAN, CHECKPOINT, CONSTRAINTS, CAPTURE)
+}
 
 
 def entry() -> None:
@@ -230,6 +280,8 @@ def _dispatch(argv: list[str]) -> int:
         "generated": _generated,
         "plan": _plan,
         "checkpoint": _checkpoint,
+        "constraints": _constraints,
+        "capture": _capture,
     }
     return handlers[parsed.command](parsed)
 
@@ -304,3 +356,17 @@ def _checkpoint(parsed: Parsed) -> int:
     text, code = checkpoint(open_session(os.getcwd(), os.environ), parsed, sys.stdout, os.environ)
     sys.stdout.write(text)
     return code
+
+
+def _constraints(parsed: Parsed) -> int:
+    from shardlint.commands.constraints import constraints
+
+    text, code = constraints(parsed, os.getcwd())
+    sys.stdout.write(text)
+    return code
+
+
+def _capture(parsed: Parsed) -> int:
+    from shardlint.commands.capture import capture
+
+    return capture(parsed, sys.stdin, sys.stdout, os.environ)

@@ -81,6 +81,9 @@ _LARGEST = 10_000_000
 _LARGEST_JSON = 1_000_000
 """Bytes. A larger JSON file is data (a tokenizer, an index, results), not a config."""
 
+_MOST_STARS = 4
+"""In one part of a pattern: the time to see that a long name does not match grows with their number as a power."""
+
 _TYPE, _REGULAR, _LINK, _FOLDER = 0o170000, 0o100000, 0o120000, 0o040000
 
 
@@ -416,6 +419,8 @@ def compile_patterns(patterns: Sequence[str]) -> list[tuple[bool, str]]:
 
     compiled: list[tuple[bool, str]] = []
     for pattern in patterns:
+        if any(len(re.findall(r"\*+", part)) > _MOST_STARS for part in pattern.split("/")):
+            raise ValueError(f"`{pattern}` has more than {_MOST_STARS} `*` between two slashes: use fewer")
         try:
             for part in GitIgnoreSpec.from_lines([pattern]).patterns:
                 regex = getattr(part, "regex", None)

@@ -107,6 +107,7 @@ class _Run:
                 collectives=self.session.settings.collectives,
                 modality=self.session.settings.modality,
                 launches=project.launches,
+                world=self.session.settings.world,
             )
         return self._made
 

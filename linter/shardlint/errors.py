@@ -4,6 +4,8 @@
     ├── UsageError            the command line cannot be understood
     ├── SettingsError         [tool.shardlint] or shardlint.toml is wrong
     ├── PackError             a rule pack is broken
+    ├── ConstraintError       a constraint file is wrong
+    ├── CaptureRefused        an incident cannot become a constraint as it is told
     ├── UnreadableFile        a file named on the command line cannot be read
     ├── UndecodableSource     the bytes of a Python file are no text in its encoding
     ├── BaselineError         the baseline file is not one
@@ -38,6 +40,14 @@ class UsageError(ShardlintError):
 
 class SettingsError(ShardlintError):
     """A settings file is wrong: the text names the file, the key and what is allowed."""
+
+
+class ConstraintError(ShardlintError):
+    """A constraint cannot be taken: the text has a line for each problem, with the file and the line in it."""
+
+
+class CaptureRefused(ShardlintError):
+    """An incident cannot become a constraint: the text says what is missing, or what the check does wrong."""
 
 
 class PackError(ShardlintError):

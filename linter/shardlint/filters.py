@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shardlint.finding import Finding
+from shardlint.finding import Finding, Related
 from shardlint.selection import UNREAD, known_names
 from shardlint.suppress import Suppressions, settings_hide, unknown_findings, unpack_suppressions, unused_findings
 
@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from shardlint.knowledge.rows import Enforced
     from shardlint.loading import Row
     from shardlint.record import Record
     from shardlint.settings import Settings
@@ -21,6 +22,9 @@ class Filters:
     def __init__(self, settings: Settings, rows: list[Row], every: list[Row], engine: frozenset[str]) -> None:
         self.settings = settings
         self.engine = engine
+        self.enforced: dict[str, tuple[Enforced, ...]] = {
+            row["name"]: row["enforces"] for row in rows if row["enforces"]
+        }
         self.known = known_names(every)
         # A comment is idle only if all that it names was judged here; change and plan rules judge other states.
         judged = {row["name"] for row in rows if row["kind"] not in ("change", "plan")}
@@ -59,7 +63,12 @@ class Filters:
 
     def _graded(self, finding: Finding) -> Finding:
         severity = self.settings.severity.get(finding.rule)
-        return finding if severity is None or severity == finding.severity else finding.replace(severity=severity)
+        for (inside, outside), stated, _, name, title, path, line in self.enforced.get(finding.rule, ()):
+            if (not inside or _matches(inside, finding.path)) and not _matches(outside, finding.path):
+                severity = severity or stated
+                place = Related(path, line, 1, f"{name}: {title}")
+                finding = finding.replace(related=(*finding.related, place))
+        return finding if not severity or severity == finding.severity else finding.replace(severity=severity)
 
 
 def _matches(regexes: tuple[tuple[bool, str], ...], path: str) -> bool:

@@ -11,11 +11,13 @@ from shardlint.voice import Voice
 
 Row = dict[str, Any]
 """name, family, pack, module, kind, severity, since, evidence, confidence, fix, preview; from its query: needs, words
-of effects, documents, all_documents, suffixes, generated."""
+of effects, documents, all_documents, suffixes, generated, keys; of the project's constraints: where (the expressions of
+paths that it holds in and of those that it does not; None for everywhere), constraint (`knowledge.rows.as_plain`; None
+for a rule of a pack), enforces (of a rule of a pack: the constraints that leave their check to it)."""
 
 
 def make(row: Row) -> Rule:
-    """The rule of a row, with its voice."""
+    """The rule of a row, with its voice; a constraint is no rule class, see `knowledge.rules`."""
     module = importlib.import_module(row["module"])
     found = [
         value

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _LETTERS = frozenset(bytes([code]) for code in range(128) if bytes([code]).isalnum() or code == 95)
 """Bytes that are part of an identifier. Those above 127 may be, or belong to a quotation mark: such a file is kept."""
 
+_APART = bytes(code if bytes([code]) in _LETTERS else 32 for code in range(256))
+"""All other bytes as blanks."""
 
 _COMPILED: dict[str, Pattern[bytes]] = {}
 
@@ -41,29 +43,33 @@ def spells(data: bytes, word: bytes) -> bool:
 class Words:
     """The bytes of one file with the answers already given for it."""
 
-    __slots__ = ("_environment", "_found", "_imports", "_rank", "data")
+    __slots__ = ("_environment", "_imports", "_matched", "_rank", "_spelled", "_texts", "data", "path")
 
-    def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None) -> None:
+    def __init__(self, data: bytes, environment: Callable[[], Environment] | None = None, path: str = "") -> None:
         self.data = plain_lines(data)
+        self.path = path
         self._environment = environment
-        self._found: dict[str, bool] = {}
+        self._texts: dict[str, bool] = {}
+        self._spelled: frozenset[str] | None = None
+        self._matched: dict[str, bool] = {}
         self._rank: bool | None = None
         self._imports: Imports | None = None
 
     def has(self, text: str) -> bool:
         """Whether the file holds `text` anywhere."""
-        answer = self._found.get(text)
+        answer = self._texts.get(text)
         if answer is None:
-            answer = self._found[text] = text.encode() in self.data
+            answer = self._texts[text] = text.encode() in self.data
         return answer
 
     def spells(self, word: str) -> bool:
-        """Whether the file has the identifier `word`, not only a longer one that holds it."""
-        key = " " + word
-        answer = self._found.get(key)
-        if answer is None:
-            answer = self._found[key] = spells(self.data, word.encode())
-        return answer
+        """Whether the file has the identifier `word`, not only a longer one that holds it.
+
+        The rules ask for some forty words of each file: to take it apart once costs less than to search it so often.
+        """
+        if self._spelled is None:
+            self._spelled = frozenset(self.data.translate(_APART).decode().split())
+        return word in self._spelled or (not word.isascii() and spells(self.data, word.encode()))
 
     def pinned(self, package: str, below: tuple[int, ...]) -> bool:
         """Whether the project's version of a package may be below a bound."""
@@ -71,11 +77,30 @@ class Words:
 
     def reaches(self, package: str, members: tuple[str, ...]) -> bool:
         """Whether the file can take one of `members` from `package`."""
+        return self._read_imports().reach(package, members)
+
+    def owns(self, package: str, members: tuple[str, ...]) -> bool:
+        """Whether the file is the one that `package` is, or takes one of `members` from it by a relative import.
+
+        Then it need not spell the whole name of the member.
+        """
+        if not self.path:
+            return True
+        stem = "." + self.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        parts = package.split(".")
+        inside = any(stem.endswith("." + ".".join(parts[:count])) for count in range(1, len(parts) + 1))
+        return inside or self._read_imports().near(self.path, package, members)
+
+    def imports(self, path: str) -> bool:
+        """Whether the file imports a module or something of it."""
+        return self._read_imports().has(path)
+
+    def _read_imports(self) -> Imports:
         if self._imports is None:
             from shardlint.access import Imports
 
             self._imports = Imports(self.data)
-        return self._imports.reach(package, members)
+        return self._imports
 
     def patches(self, packages: tuple[str, ...]) -> bool:
         """Whether the file can assign to an attribute of one of the packages that are installed."""
@@ -84,26 +109,22 @@ class Words:
         present = [package for package in packages if self.has(package)]
         if not present:
             return False
-        if self._imports is None:
-            from shardlint.access import Imports
-
-            self._imports = Imports(self.data)
-        if not self._imports.patch(present):
+        imports = self._read_imports()
+        if not imports.patch(present):
             return False
         known = self._environment().packages
-        return self._imports.patch([package for package in present if known.installed(package)])
+        return imports.patch([package for package in present if known.installed(package)])
 
     def matches(self, pattern: str) -> bool:
         """Whether a regular expression matches somewhere."""
-        key = "/" + pattern
-        answer = self._found.get(key)
+        answer = self._matched.get(pattern)
         if answer is None:
             regex = _COMPILED.get(pattern)
             if regex is None:
                 import re
 
                 regex = _COMPILED[pattern] = re.compile(pattern.encode())
-            answer = self._found[key] = regex.search(self.data) is not None
+            answer = self._matched[pattern] = regex.search(self.data) is not None
         return answer
 
     def rank(self) -> bool:
@@ -124,10 +145,12 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
     kind = needs[0]
     if kind == "word":
         return words.spells(needs[1])
-    if kind == "all":
-        return all(passes(part, words) for part in needs[1:])
-    if kind == "any":
-        return any(passes(part, words) for part in needs[1:])
+    if kind in ("all", "any"):
+        enough = kind == "any"
+        for part in needs[1:]:
+            if passes(part, words) is enough:
+                return enough
+        return not enough
     if kind == "text":
         return words.has(needs[1])
     if kind == "pinned":
@@ -138,4 +161,8 @@ def passes(needs: tuple[Any, ...], words: Words) -> bool:
         return words.patches(needs[1])
     if kind == "regex":
         return words.matches(needs[1])
+    if kind == "imports":
+        return words.imports(needs[1])
+    if kind == "own":
+        return words.owns(needs[1], needs[2])
     return words.rank()

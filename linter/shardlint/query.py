@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 Needs = tuple[object, ...]
 """A condition on a file: ("word", identifier), ("text", t), ("rank",), ("pinned", package, bound), ("reach", package,
-members) for a member taken from the package under some name, ("patch", packages) for an attribute of one of them that
-is given a value, ("regex", pattern), or ("all" | "any", needs, ...)."""
+members) for a member taken from the package under some name, ("own", package, members) for one of the project's own
+package, which a file near to it need not spell in full, ("imports", module) for an import of it or of something in it,
+("patch", packages) for an attribute of one of them that is given a value, ("regex", pattern), or ("all" | "any", needs,
+...)."""
 
 RANK = "rank"
 """The guard of a `Divergence`: a condition that differs between ranks."""
@@ -68,7 +70,7 @@ class Call(Query):
         self.words = frozenset(name.rpartition(".")[2] for name in names)
 
     def needs(self) -> Needs:
-        return _dotted(self.names)
+        return dotted_needs(self.names)
 
 
 class Method(Query):
@@ -87,9 +89,9 @@ class Method(Query):
     def needs(self) -> Needs:
         method = ("any", *(("word", word) for word in sorted(self.methods)))
         if self.named:
-            owner: Needs = ("any", _dotted(self.owners), *(("word", word) for word in sorted(self.named)))
+            owner: Needs = ("any", dotted_needs(self.owners), *(("word", word) for word in sorted(self.named)))
         else:
-            owner = _dotted(self.owners)
+            owner = dotted_needs(self.owners)
         return ("all", method, owner)
 
 
@@ -279,11 +281,15 @@ class Scalars(Query):
 
 
 class ChangedFiles(Query):
-    """Files that a change touches, by the ends of their names: for change rules. `generated`: only generated ones."""
+    """Files that a change touches, by the ends of their names: for change rules.
 
-    def __init__(self, *suffixes: str, generated: bool = False) -> None:
+    `generated`: only generated ones. `keys`: the rule also compares with the manifest of the state dict keys.
+    """
+
+    def __init__(self, *suffixes: str, generated: bool = False, keys: bool = False) -> None:
         self.suffixes = suffixes
         self.generated = generated
+        self.keys = keys
 
     def needs(self) -> Needs:
         return ("all",)
@@ -333,7 +339,7 @@ def _is_needs(part: object) -> TypeGuard[Needs]:
 Tree = dict[str, "Tree"]
 
 
-def _dotted(names: Iterable[str]) -> Needs:
+def dotted_needs(names: Iterable[str]) -> Needs:
     """A dotted name can only be resolved in a file that spells each of its parts and takes the last from its package.
 
     Packages share their first parts, so the needs are a tree: a file without `torch` is let go by one look.

@@ -18,9 +18,9 @@ class Record:
     applied. `suppressions`: packed. `root`: the file can hold a rank test, so program rules start in it. `generated`:
     only rules about generated files speak of it. `pending`: a fix has not been worked out yet. `claimed`: for a
     document, whether a rule that is on reads its kind. `asked`: for a file that was judged by what other files say, a
-    letter and the digest of those: `?` for all Python files, `!` for the commands that launch a config and `uses`, `&`
-    for both; empty for all others. `uses`: the Python files among them. `not_judged`: places of which a rule could not
-    tell: function, line and reason.
+    letter: `?` for questions about all Python files, `!` for the commands that launch a config and `uses`, `&` for
+    both, with a digest of the commands and of `uses`; empty for all others. `uses`: the Python files among them.
+    `not_judged`: places of which a rule could not tell: function, line and reason.
     """
 
     __slots__ = (

@@ -291,7 +291,11 @@ def describe(rule: type[Rule], pack: str) -> Row:
         "documents": tuple(sorted(kinds)),
         "all_documents": isinstance(rule.suspects, Scalars) and rule.suspects.at is None,
         "generated": isinstance(rule.suspects, ChangedFiles) and rule.suspects.generated,
+        "keys": isinstance(rule.suspects, ChangedFiles) and rule.suspects.keys,
         "suffixes": rule.suspects.suffixes if isinstance(rule.suspects, ChangedFiles) else (),
+        "where": None,
+        "enforces": (),
+        "constraint": None,
     }
 
 

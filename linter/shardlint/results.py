@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from shardlint import cache
+from shardlint.questions import Questions, layout
 from shardlint.record import Record
 
 TYPE_CHECKING = False
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 class Results:
     """Records by path, and what the program rules said last (`ProgramResult.as_plain`).
 
+    `questions`: what was asked of all Python files by those that were judged by what others say, when the files were
+    those of `layout`.
+
     `launchers`: stamp and digest of each file in which a rule has looked for commands, besides the shell scripts.
 
     `key` names the state of code, settings, rules and packages that the results are valid for. `read_bytes` counts what
@@ -36,6 +40,8 @@ class Results:
         self.records: dict[str, Record] = {}
         self.program: tuple[Any, ...] | None = None
         self.launchers: dict[str, tuple[tuple[int, int, int], bytes]] = {}
+        self.questions = Questions()
+        self.layout = b""
         self.dirty = False
         self.read_bytes = 0
         self.problems: list[tuple[str, str]] = []
@@ -51,6 +57,7 @@ class Results:
             self.records = {path: Record.from_plain(plain) for path, plain in stored["records"].items()}
             self.program = stored["program"]
             self.launchers = stored["launchers"]
+            self.questions, self.layout = Questions.from_plain(stored["questions"]), stored["layout"]
             self._settled = stored["time"] - cache.RACE
 
     def save(self, crashed: Collection[str]) -> None:
@@ -59,8 +66,9 @@ class Results:
             return
         kept = {path: r.as_plain() for path, r in self.records.items() if path not in crashed and r.content}
         program = None if crashed else self.program
+        asked = {"questions": self.questions.as_plain(), "layout": self.layout}
         table = {"records": kept, "program": program, "launchers": self.launchers, "time": self._started}
-        cache.save(self._file, {"key": self.key, **table})
+        cache.save(self._file, {"key": self.key, **table, **asked})
 
     def update(self, analysis: Callable[[], Analysis]) -> None:
         """Bring the record of every file up to date; a changed file is read, an unchanged one is not."""
@@ -77,11 +85,8 @@ class Results:
                 record = self._read_anew(path, file, stamp, None if outdated else record, suspects)
             if record is not None:
                 fresh[path] = record
-        if suspects:
-            from shardlint.workers import look_at
-
-            fresh.update(look_at(analysis(), suspects, self.project.dotted, self.request.jobs))
-        self._ask_again(fresh, analysis)
+        self._look_at(suspects, fresh, analysis)
+        self._ask_again({suspect.path for suspect in suspects}, fresh, analysis)
         if len(fresh) != len(self.records):
             self.dirty = True
         self.records = fresh
@@ -109,21 +114,47 @@ class Results:
         suspects.append(found)
         return None
 
-    def _ask_again(self, fresh: dict[str, Record], analysis: Callable[[], Analysis]) -> None:
-        """Files judged by what other files say are judged anew when those change."""
+    def _look_at(self, suspects: list[Suspect], fresh: dict[str, Record], analysis: Callable[[], Analysis]) -> None:
+        if suspects:
+            from shardlint.workers import look_at
+
+            self.dirty = True
+            fresh.update(look_at(analysis(), suspects, self.project.dotted, self.request.jobs))
+
+    def _ask_again(self, looked: set[str], fresh: dict[str, Record], analysis: Callable[[], Analysis]) -> None:
+        """Files judged by what other files say are judged anew when those say something else.
+
+        `looked`: the files that this run has judged already.
+        """
         asked = [path for path, record in fresh.items() if record.asked]
         if not asked:
             return
         state = _State(self, fresh)
+        suspects: list[Suspect] = []
         for path in asked:
             record = fresh[path]
-            if len(record.asked) > 1 and record.asked[1:] != state.of(record):
+            if path not in looked and state.differs(record):
                 found = self.sieve.sift(path, self.project.files[path][1], record.stamp, self.project.read(path))
-                record = found if isinstance(found, Record) else analysis().look(found, self.project.dotted(path))
-                self.dirty = True
-            if record.asked:
-                record.asked = record.asked[:1] + state.of(record)
-            fresh[path] = record
+                if isinstance(found, Record):
+                    fresh[path], self.dirty = found, True
+                else:
+                    suspects.append(found)
+        self._look_at(suspects, fresh, analysis)
+        if looked or suspects:
+            # Where the old questions have other answers now, all files that asked them were judged anew.
+            kept = Questions() if state.python_differs else self.questions
+            kept.add(analysis().words.questions)
+            self.questions = kept
+        self.layout = state.layout
+        for record in (fresh[path] for path in asked):
+            record.asked = record.asked[:1] + state.of(record)
+
+    def content(self, path: str) -> bytes:
+        """The bytes of a file; none where it cannot be read."""
+        try:
+            return self.project.read(path)
+        except OSError:
+            return b""
 
     def launcher(self, path: str) -> bytes:
         """The digest of a file in which a rule looks for commands, if it has some; it is read if it has changed."""
@@ -150,21 +181,48 @@ class _State:
         self._results = results
         self._fresh = fresh
         self._known: dict[str, bytes] = {}
+        self._differs: bool | None = None
+
+    def differs(self, record: Record) -> bool:
+        """Whether something that a record was judged by says something else."""
+        kind = record.asked[:1]
+        return (kind != b"!" and self.python_differs) or record.asked[1:] != self.of(record)
 
     def of(self, record: Record) -> bytes:
-        """The state of everything that a record was judged by."""
-        kind = record.asked[:1]
-        state = self._python() if kind != b"!" else b""
-        if kind == b"?":
-            return state
+        """The state of the commands, and of the files behind them, that a record was judged by."""
+        if record.asked[:1] in (b"?", b""):
+            return b""
         used = (self._fresh[path].content if path in self._fresh else b"gone" for path in record.uses)
-        return cache.digest(state + self._launches() + b"".join(used))
+        return cache.digest(self._launches() + b"".join(used))
 
-    def _python(self) -> bytes:
-        if "python" not in self._known:
-            read = sorted([*self._results.project.python, *self._results.project.model_configs])
-            self._known["python"] = cache.digest(b"".join(self._fresh[path].content for path in read))
-        return self._known["python"]
+    @property
+    def layout(self) -> bytes:
+        """A digest of which files there are that a rule may ask about."""
+        if "layout" not in self._known:
+            project = self._results.project
+            self._known["layout"] = layout([*project.python, *project.model_configs])
+        return self._known["layout"]
+
+    @property
+    def python_differs(self) -> bool:
+        """Whether the Python files, or the descriptions of models, say something else to a question that was asked."""
+        differs = self._differs
+        if differs is None:
+            differs = self._differs = self.layout != self._results.layout or self._matters()
+        return differs
+
+    def _matters(self) -> bool:
+        results, before = self._results, self._results.records
+        project, questions = results.project, results.questions
+        if not results.dirty:
+            return False
+        if questions.configs and any(self._moved(path, before) for path in project.model_configs):
+            return True
+        changed = [path for path in project.python if self._moved(path, before)]
+        return any(questions.matters(path, results.content(path)) for path in changed)
+
+    def _moved(self, path: str, before: dict[str, Record]) -> bool:
+        return path not in before or before[path].content != self._fresh[path].content
 
     def _launches(self) -> bytes:
         """The commands, and which files there are: a command means a file by its name."""

@@ -60,7 +60,7 @@ def _open(session: dict[str, Any], digest: bytes) -> Session:
 def open_session(directory: str, environ: Mapping[str, str]) -> Session:
     """The session of a working directory, from the table or made anew.
 
-    Raises SettingsError for wrong settings and PackError for a broken pack.
+    Raises SettingsError for wrong settings, PackError for a broken pack and ConstraintError for a wrong constraint.
     """
     where = cache.path(environ, "session", directory)
     stored = cache.load(where)
@@ -102,6 +102,7 @@ def _make(directory: str, where: str, environ: Mapping[str, str]) -> Session:
     rows, folders = load_rows()
     code = sources([*folders, os.path.dirname(__file__)])
     root = located.root
+    written = [*located.consulted, *_take_constraints(root, rows, settings)]
     session: dict[str, Any] = {
         "root": root,
         "file": located.file,
@@ -110,12 +111,34 @@ def _make(directory: str, where: str, environ: Mapping[str, str]) -> Session:
         "rows": rows,
     }
     digest = cache.digest(marshal.dumps((session, _contents(code)), _PLAIN))
-    watched = [*located.consulted, *consulted(root, environ, settings.environment), *search_path(), *code]
+    watched = [*written, *consulted(root, environ, settings.environment), *search_path(), *code]
     stamps = [(path, _stamp(path)) for path in dict.fromkeys(watched)]
-    fresh = (_stamp(path) for path in located.consulted)
+    fresh = (_stamp(path) for path in written)
     if not any(stamp is not None and stamp[0] > settled for stamp in fresh):
         cache.save(where, {"outside": _outside(environ), "stamps": stamps, "session": session, "digest": digest})
     return _open(session, digest)
+
+
+def _take_constraints(root: str, rows: list[Row], settings: Settings) -> tuple[str, ...]:
+    """Add what the project's constraints say to rows and settings; the paths that were looked at.
+
+    Raises ConstraintError for a constraint that cannot be taken.
+    """
+    from shardlint.knowledge.places import constraint_places
+
+    places = constraint_places(root, settings.knowledge)
+    if not settings.knowledge and not any(os.path.exists(place) for place in places):
+        return tuple(places)
+    from shardlint.knowledge.files import read_knowledge
+    from shardlint.knowledge.rows import add_constraints
+
+    knowledge = read_knowledge(root, settings.knowledge)
+    problems = knowledge.problems + add_constraints(knowledge.constraints, rows, settings)
+    if problems:
+        from shardlint.errors import ConstraintError
+
+        raise ConstraintError("\n".join(map(str, problems)))
+    return knowledge.watched
 
 
 def _contents(paths: Iterable[str]) -> list[bytes]:

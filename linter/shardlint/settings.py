@@ -47,12 +47,14 @@ class Settings:
     severity: rule name -> error, warning, note or off.
     fail_on: the mildest severity that fails a run. min_confidence: 0 to 1.
     baseline: path relative to the root, or None. environment: path as written, or None.
+    knowledge: further constraint files, as written.
     generated: (patterns, regexes, patterns of the sources, command or "").
     per_file_ignores: (pattern, regexes, names).
     suppress: (rule, pattern, regexes, JSON pointer or "", reason).
     collectives: dotted name -> entry of a table of effects: `group`, the position or name of its group argument.
     modality: kind (collators, datasets, models, processors, templates) -> name -> modalities, words in one string.
     plan: targets of `shardlint plan`, as tables of the file.
+    world: how many processes the jobs of the project run with.
     """
 
     __slots__ = (
@@ -67,6 +69,7 @@ class Settings:
         "ignore",
         "include",
         "include_regexes",
+        "knowledge",
         "min_confidence",
         "modality",
         "per_file_ignores",
@@ -74,6 +77,7 @@ class Settings:
         "select",
         "severity",
         "suppress",
+        "world",
     )
 
     def __init__(self) -> None:
@@ -89,12 +93,14 @@ class Settings:
         self.min_confidence = 0.5
         self.baseline: str | None = None
         self.environment: str | None = None
+        self.knowledge: tuple[str, ...] = ()
         self.generated: tuple[tuple[tuple[str, ...], Regexes, tuple[str, ...], str], ...] = ()
         self.per_file_ignores: tuple[tuple[str, Regexes, tuple[str, ...]], ...] = ()
         self.suppress: tuple[tuple[str, str, Regexes, str, str], ...] = ()
         self.collectives: dict[str, dict[str, int | str]] = {}
         self.modality: dict[str, dict[str, str]] = {}
         self.plan: tuple[dict[str, Any], ...] = ()
+        self.world: tuple[int, ...] = ()
 
     def as_plain(self) -> dict[str, Any]:
         """The settings as values that `marshal` takes."""
@@ -367,8 +373,9 @@ def _settings(table: dict[str, Any], path: str) -> Settings:
     settings.min_confidence = float(table.get("min-confidence", settings.min_confidence))
     if settings.min_confidence != settings.min_confidence:  # TOML knows nan, and a schema cannot refuse it
         raise SettingsError(f"{path}: `min-confidence` must be a number from 0 to 1; it is nan")
-    settings.baseline = _inside(table.get("baseline"), path)
+    settings.baseline = _inside(table.get("baseline"), path, "baseline")
     settings.environment = table.get("environment")
+    settings.knowledge = tuple(_inside(name, path, "knowledge") or "" for name in table.get("knowledge", ()))
     settings.generated = tuple(_generated(table.get("generated", ()), path))
     settings.per_file_ignores = tuple(
         (glob, _compiled((glob,), path, "per-file-ignores"), tuple(names))
@@ -386,6 +393,7 @@ def _settings(table: dict[str, Any], path: str) -> Settings:
     )
     settings.collectives = {name: dict(entry) for name, entry in table.get("collectives", {}).items()}
     settings.modality = {kind: dict(entries) for kind, entries in table.get("modality", {}).items()}
+    settings.world = tuple(table.get("world", {}).get("sizes", ()))
     settings.plan = tuple(_without_dates(entry, path) for entry in table.get("plan", ()))
     return settings
 
@@ -421,11 +429,11 @@ def _compiled(patterns: tuple[str, ...], path: str, key: str) -> Regexes:
         raise SettingsError(f"{path}: `{key}`: {error}") from None
 
 
-def _inside(baseline: str | None, path: str) -> str | None:
-    """The baseline is written by a run, so settings from a foreign repository must not point it elsewhere."""
-    if baseline is None:
+def _inside(named: str | None, path: str, key: str) -> str | None:
+    """A file that a run reads or writes; settings from a foreign repository must not point it elsewhere."""
+    if named is None:
         return None
-    normal = os.path.normpath(baseline)
+    normal = os.path.normpath(named)
     if os.path.isabs(normal) or normal == ".." or normal.startswith("../"):
-        raise SettingsError(f'{path}: `baseline` must lie inside of the project; it is "{baseline}"')
+        raise SettingsError(f'{path}: `{key}` must lie inside of the project; it is "{named}"')
     return normal.replace(os.sep, "/")

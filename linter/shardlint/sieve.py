@@ -6,6 +6,7 @@ Most files of most commits end here, so this imports no fact, no rule and no par
 from __future__ import annotations
 
 from shardlint.changes.generated import generated_header
+from shardlint.discover import matcher
 from shardlint.prefilter import Words, passes
 from shardlint.record import Record
 from shardlint.source import content_hash
@@ -71,26 +72,33 @@ class Sieve:
         content = content_hash(data)
         text = _narrow(data) if kind == "yaml" and data.startswith(_WIDE) else data
         marked = b"shardlint:" in text
-        words = Words(text, self._environment)
+        words = Words(text, self._environment, path)
         if kind == "python":
             if generated_header(data) is not None:
                 return Record(stamp, content, suppressions=_suppressions(data) if marked else (), generated=True)
-            local, program = self._possible(self._local, words), self._possible(self._program, words)
+            local, program = self._possible(self._local, words, path), self._possible(self._program, words, path)
             if not local and not program and not marked:
                 return Record(stamp, content)
             return Suspect(path, kind, stamp, content, data, local, program)
         readers = [row for row in self._config if kind in row["documents"]]
-        wanted = self._possible(readers, words)
+        wanted = self._possible(readers, words, path)
         # A rule that asks for known keys says nothing of a document without them.
         claimed = bool(wanted) or any(row["all_documents"] for row in readers)
         if not wanted and not marked:
             return Record(stamp, content, claimed=claimed)
         return Suspect(path, kind, stamp, content, data, wanted, (), claimed=claimed)
 
-    def _possible(self, rows: list[Row], words: Words) -> tuple[Row, ...]:
-        if not self._prefilter:
-            return tuple(rows)
-        return tuple([row for row in rows if passes(row["needs"], words)])
+    def _possible(self, rows: list[Row], words: Words, path: str) -> tuple[Row, ...]:
+        possible = [row for row in rows if passes(row["needs"], words)] if self._prefilter else rows
+        return tuple([row for row in possible if row["where"] is None or holds_in(row, path)])
+
+
+def holds_in(row: Row, path: str) -> bool:
+    """Whether a constraint speaks of a file; a rule of a pack speaks of all."""
+    if row["where"] is None:
+        return True
+    inside, outside = row["where"]
+    return (not inside or matcher(inside)(path)) and not matcher(outside)(path)
 
 
 def _narrow(data: bytes) -> bytes:

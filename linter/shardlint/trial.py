@@ -7,6 +7,7 @@ findings of the rule in question must be exactly the marked lines.
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from shardlint.analysis import DOCUMENTS, Analysis
 from shardlint.change_run import judge_changes
@@ -25,13 +26,20 @@ from shardlint.project import is_model_config
 from shardlint.record import Record
 from shardlint.sieve import Sieve
 
+if TYPE_CHECKING:
+    from shardlint.settings import Settings
+
 
 class Failed(Exception):
     """A rule crashed on an example."""
 
 
-def findings_of(row: Row, example: Example, *, prefilter: bool = True) -> list[Finding]:
+def findings_of(
+    row: Row, example: Example, *, prefilter: bool = True, settings: Settings | None = None
+) -> list[Finding]:
     """All findings of one rule on one example, with the edits of its fix.
+
+    `settings`: what a project says of its generated files, collectives and modalities.
 
     Raises Failed when the rule crashes.
     """
@@ -43,7 +51,15 @@ def findings_of(row: Row, example: Example, *, prefilter: bool = True) -> list[F
     environment = Environment(pins, files=example.installed)
     launchers = [path for path in contents if kind_of(path) == "shell" or launcher_kind(path)]
     launches = partial(Launches, launchers, contents, contents.__getitem__)
-    analysis = Analysis([row], environment=environment, edits=True, project=words, launches=launches)
+    analysis = Analysis(
+        [row],
+        environment=environment,
+        edits=True,
+        project=words,
+        launches=launches,
+        collectives=settings.collectives if settings is not None else None,
+        modality=settings.modality if settings is not None else None,
+    )
     sieve = Sieve([row], lambda: environment, prefilter=prefilter)
     if row["kind"] == "plan":
         from shardlint.plan_run import judge_checkpoint_text, judge_plan_text
@@ -54,7 +70,7 @@ def findings_of(row: Row, example: Example, *, prefilter: bool = True) -> list[F
     findings = _in_files(sieve, analysis, example)
     if row["kind"] == "change":
         changes = memory_change_set(example.before or {}, example.files)
-        findings += judge_changes([row], analysis, changes)
+        findings += judge_changes([row], analysis, changes, settings.generated if settings is not None else ())
     if analysis.crashes:
         crash = analysis.crashes[0]
         raise Failed(f"`{crash.rule}` failed on {crash.path}: {crash.detail}")

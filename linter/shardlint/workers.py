@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from shardlint.analysis import Analysis, Crash
+from shardlint.questions import Questions
 from shardlint.record import Record
 from shardlint.sieve import Suspect
 
@@ -25,7 +26,7 @@ def look_at(
     dotted: Callable[[str], str],
     jobs: int,
 ) -> dict[str, Record]:
-    """The record of each suspect by path. Facts and crashes are left in `analysis`."""
+    """The record of each suspect by path. Facts, crashes and what was asked are left in `analysis`."""
     total = sum(len(suspect.data) for suspect in suspects)
     count = min(jobs, os.cpu_count() or 1, total // (WORTH // 2))
     if count < 2 or not hasattr(os, "fork"):
@@ -39,10 +40,11 @@ def look_at(
             # A worker that died or never started (out of memory, killed) must not lose files: its share is done here.
             records.update((suspect.path, analysis.look(suspect, dotted(suspect.path))) for suspect in share)
             continue
-        plain, facts, crashes, seconds = answer
+        plain, facts, crashes, seconds, questions = answer
         records.update((path, Record.from_plain(record)) for path, record in plain)
         analysis.facts.update(facts)
         analysis.crashes += [Crash(*crash) for crash in crashes]
+        analysis.words.questions.add(Questions.from_plain(questions))
         for name, spent in seconds.items():
             analysis.seconds[name] = analysis.seconds.get(name, 0.0) + spent
     return records
@@ -76,7 +78,8 @@ def _start(analysis: Analysis, share: list[Suspect], dotted: Callable[[str], str
         os.close(reading)
         records = [(suspect.path, analysis.look(suspect, dotted(suspect.path)).as_plain()) for suspect in share]
         crashes = [(crash.rule, crash.path, crash.detail) for crash in analysis.crashes]
-        view = memoryview(marshal.dumps((records, analysis.facts, crashes, analysis.seconds)))
+        asked = analysis.words.questions.as_plain()
+        view = memoryview(marshal.dumps((records, analysis.facts, crashes, analysis.seconds, asked)))
         while view:
             view = view[os.write(writing, view) :]
         code = 0

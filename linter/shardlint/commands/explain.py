@@ -22,6 +22,12 @@ def _page(session: Session, name: str) -> Page:
     rows = {row["name"]: row for row in session.rows}
     if name in rows:
         return page_of(rows[name])
+    for row in session.rows:
+        for _, _, given, called, title, file, line in row["enforces"]:
+            if given == name:
+                page = page_of(row)
+                page.body.insert(0, ("", f"{called}: {title} ({file}:{line})\nis enforced by this rule:"))
+                return page
     own = {rule.name: rule for rule in PAGES}
     if name in own:
         return engine_page(own[name])
@@ -37,7 +43,8 @@ def rendered(page: Page) -> str:
     """A page as plain text."""
     kind = "the engine's own rule" if page.kind == FAMILY else f"{page.kind} rule"
     preview = ", preview: off unless selected by name" if page.preview else ""
-    lines = [page.name, f"  {page.severity}, family {page.family}, {kind}, since {page.since}{preview}"]
+    since = f", since {page.since}" if page.since else ""
+    lines = [page.name, f"  {page.severity}, family {page.family}, {kind}{since}{preview}"]
     for heading, text in page.body:
         lines += ["", *([heading] if heading else []), indent(text, "  " if heading else "")]
     lines += ["", f"Evidence    {page.evidence.kind}", *(f"            {url}" for url in page.evidence.references)]

@@ -36,6 +36,7 @@ class Page:
         "proof",
         "severity",
         "since",
+        "stated",
         "symptoms",
     )
 
@@ -51,6 +52,7 @@ class Page:
         self.pack = ""
         self.since = "0.1.0"
         self.preview = False
+        self.stated = False
         self.proof: Proof | None = None
         self.fix: tuple[bool, str] | None = None
         self.symptoms: tuple[str, ...] = ()
@@ -78,6 +80,10 @@ class Page:
         ceiling = CEILINGS[self.evidence.kind]
         if self.family == FAMILY:
             return f"{ceiling} (read off the files)"
+        if self.stated:
+            return (
+                f"at most {self.confidence}, as the constraint says; the ceiling of {self.evidence.kind} is {ceiling}"
+            )
         if self.counts is None or sum(self.counts) < PROVED:
             judged = sum(self.counts or ())
             return (
@@ -112,7 +118,11 @@ def sections(text: str) -> list[tuple[str, str]]:
 
 
 def page_of(row: Row) -> Page:
-    """The page of a rule of a pack. Imports the rule."""
+    """The page of a rule of a pack, or of a constraint of the project. Imports the rule."""
+    if row["constraint"] is not None:
+        from shardlint.commands.constraint_page import constraint_page
+
+        return constraint_page(row)
     rule = make(row)
     kind, references = row["evidence"]
     page = Page(

@@ -32,6 +32,7 @@ def shown_settings(session: Session, choice: Choice | None = None) -> str:
         _pair("fail-on", settings.fail_on),
         _pair("min-confidence", settings.min_confidence),
         *(_pair(key, value) for key, value in _optional(session)),
+        *([_pair("knowledge", settings.knowledge)] if settings.knowledge else []),
     ]
     lines += _tables(session)
     on = [row["name"] for row in active_rows(session, choice or Choice())]
@@ -63,6 +64,8 @@ def _tables(session: Session) -> list[str]:
         lines += _entry("generated", {"paths": patterns, "sources": sources, "command": command})
     for rule, path, _, pointer, reason in settings.suppress:
         lines += _entry("suppress", {"rule": rule, "path": path, "pointer": pointer, "reason": reason})
+    if settings.world:
+        lines += ["", "[world]", _pair("sizes", settings.world)]
     for target in settings.plan:
         lines += ["", "[[plan]]", *(_pair(key, value) for key, value in target.items())]
     return lines

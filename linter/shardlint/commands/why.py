@@ -59,7 +59,7 @@ def why(session: Session, place: str, choice: Choice, environ: Mapping[str, str]
         )
         report += _facts(module, line)
     active = active_rows(session, choice)
-    report += _part("rules", rule_lines(session, active, data))
+    report += _part("rules", rule_lines(session, active, data, path))
     report += _part("this line in the run", _seen(session, outcome, active, path, line, _function(tree, line)))
     report += _part("suppressions of this line", _suppressions(session, text, path, line))
     return "".join(f"{line_start(row)}\n" for row in report)

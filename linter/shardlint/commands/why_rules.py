@@ -5,6 +5,7 @@ from __future__ import annotations
 from shardlint.environment import Environment
 from shardlint.prefilter import Words, passes
 from shardlint.session import Session
+from shardlint.sieve import holds_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,9 +22,9 @@ _NAMED = 3
 """How many words of a choice are named before the rest is counted."""
 
 
-def rule_lines(session: Session, active: list[Row], data: bytes) -> list[str]:
+def rule_lines(session: Session, active: list[Row], data: bytes, path: str) -> list[str]:
     """A sentence for each rule of Python files, those that can fire first, then one for each other kind."""
-    words = Words(data, lambda: Environment.from_plain(session.environment))
+    words = Words(data, lambda: Environment.from_plain(session.environment), path)
     on = {row["name"] for row in active}
     can: list[str] = []
     cannot: list[str] = []
@@ -34,6 +35,8 @@ def rule_lines(session: Session, active: list[Row], data: bytes) -> list[str]:
             others[row["kind"]] = others.get(row["kind"], 0) + 1
         elif name not in on:
             cannot.append(f"{name} is off: {_off(session, row)}")
+        elif not holds_in(row, path):
+            cannot.append(f"{name} does not hold in this file: its `paths` or `exclude` leave it out")
         elif passes(row["needs"], words):
             can.append(f"{name} looks at this file")
         else:
@@ -58,7 +61,7 @@ def missing(needs: tuple[Any, ...], words: Words) -> str:
         return f"`{needs[1]}`"
     if kind == "pinned":
         return f"`{needs[1]}` below {'.'.join(str(part) for part in needs[2])}"
-    if kind == "reach":
+    if kind in ("reach", "own", "imports"):
         return f"a use of `{needs[1]}`"
     if kind == "patch":
         return "an assignment to an attribute of an installed package"

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardlint.configs.document import Document, Place
+from shardlint.facts.project_words import ProjectWords
 from shardlint.facts.yaml_readers import YamlReaders
 from shardlint.finding import Finding, Related, Span
 from shardlint.not_judged import NotJudged
@@ -24,7 +25,7 @@ class Asked(NamedTuple):
     say: kind -> name -> words.
     """
 
-    readers: Callable[[], YamlReaders] = partial(YamlReaders, ())
+    readers: Callable[[], YamlReaders] = partial(YamlReaders, ProjectWords((), lambda _: b""))
     launched: Callable[[str], list[Launched]] = lambda _: []
     modality: Mapping[str, Mapping[str, str]] = {}
 

@@ -86,7 +86,7 @@ def _find(module: Module, query: Query) -> Iterator[Hit]:
 
 
 def _calls(module: Module, query: Call) -> Iterator[Hit]:
-    aliases = _alias_words(module, query.words)
+    aliases = alias_words(module, query.words)
     for word in (*query.words, *aliases, UNNAMED):
         for call in module.calls.get(word, ()):
             found = resolve(module, call.func)
@@ -100,7 +100,7 @@ def _calls(module: Module, query: Call) -> Iterator[Hit]:
                     yield Hit(call, f"*.{word}", INFERRED)
 
 
-def _alias_words(module: Module, words: frozenset[str]) -> set[str]:
+def alias_words(module: Module, words: frozenset[str]) -> set[str]:
     """Other names that one of `words` is bound to in this file: `import x as y`, `f = x.y`, `partial(x.y)`."""
     known = _aliases(module)
     found: set[str] = set()
@@ -272,12 +272,8 @@ def _holds(module: Module, hit: Hit, condition: Query) -> bool:
         return any(module.function(other.call) is home for other in matches(module, condition.query))
     if isinstance(condition, Pinned):
         return module.environment.may_be_below(condition.package, *condition.below) is not None
-    if isinstance(condition, Spelled):
-        return _spells(module, condition)
-    if isinstance(condition, Matching):
-        return re.search(condition.pattern, module.text) is not None
-    if isinstance(condition, Written):
-        return any(text in module.text for text in condition.texts)
+    if isinstance(condition, (Spelled, Matching, Written)):
+        return _says(module, condition)
     if isinstance(condition, Both):
         return _holds(module, hit, condition.first) and _holds(module, hit, condition.second)
     if isinstance(condition, Either):
@@ -285,12 +281,23 @@ def _holds(module: Module, hit: Hit, condition: Query) -> bool:
     return any(other.call is hit.call for other in matches(module, condition))
 
 
-def _spells(module: Module, condition: Spelled) -> bool:
-    """Whether the text has one of the words, looked for once a file: a table may list hundreds."""
-    known = module.memo.get(("spelled", condition))
+def _says(module: Module, condition: Spelled | Matching | Written) -> bool:
+    """Whether the text meets a condition, looked for once a file."""
+    known = module.memo.get(("said", condition))
     if not isinstance(known, bool):
-        words = "|".join(re.escape(word) for word in condition.words if word.isidentifier())
-        known = any(text in module.text for text in condition.words if not text.isidentifier())
-        known = known or (words != "" and re.search(rf"(?<!\w)(?:{words})(?!\w)", module.text) is not None)
-        module.memo["spelled", condition] = known
+        if isinstance(condition, Matching):
+            known = re.search(condition.pattern, module.text) is not None
+        elif isinstance(condition, Written):
+            known = any(text in module.text for text in condition.texts)
+        else:
+            known = _spells(module.text, condition.words)
+        module.memo["said", condition] = known
     return known
+
+
+def _spells(text: str, words: Iterable[str]) -> bool:
+    """Whether a text has one of the words, of which a table may list hundreds."""
+    if any(word in text for word in words if not word.isidentifier()):
+        return True
+    identifiers = "|".join(re.escape(word) for word in words if word.isidentifier())
+    return identifiers != "" and re.search(rf"(?<!\w)(?:{identifiers})(?!\w)", text) is not None

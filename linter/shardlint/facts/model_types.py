@@ -198,7 +198,7 @@ class ModelTypes(Packages):
     @cached_property
     def _said(self) -> set[str]:
         """Texts on lines that speak of a `model_type`, after it, and the `model_type` of each `config.json`."""
-        texts = [data.decode("utf-8", "replace") for data in self.project.files.values() if b"model_type" in data]
+        texts = [data.decode("utf-8", "replace") for _, data in self.project.texts_with("model_type")]
         configs = [data.decode("utf-8", "replace") for data in self.project.config_texts]
         said = {text for all_of_it in texts for line in _SAID.findall(all_of_it) for text in _TEXT.findall(line)}
         return said.union(*(_IN_CONFIG.findall(text) for text in configs))
@@ -208,7 +208,7 @@ class ModelTypes(Packages):
         if self.project.count(registry, rf"\b{registry}(?:\[|\.get\()\s*[\w.]*model_type\b"):
             return True
         if registry not in self._keys:
-            keys = {found for data in self.project.files.values() for found in _keys(registry, data)}
+            keys = {found for _, data in self.project.texts_with(registry) for found in _keys(registry, data)}
             self._keys[registry] = {other: self.maps(other) or other in self._said for other in keys}
         known = [answer for other, answer in self._keys[registry].items() if other != key]
         return sum(known) > 1 and sum(known) * 2 > len(known)
@@ -305,8 +305,5 @@ def _alike(one: str, other: str) -> bool:
 
 
 def _keys(registry: str, data: bytes) -> list[str]:
-    name = registry.encode()
-    if name not in data:
-        return []
-    found = re.findall(rb"\b" + name + rb"(?:\.register\(|\[)\s*['\"]([^'\"\n]+)['\"]", data)
+    found = re.findall(rb"\b" + registry.encode() + rb"(?:\.register\(|\[)\s*['\"]([^'\"\n]+)['\"]", data)
     return [key.decode("utf-8", "replace") for key in found]

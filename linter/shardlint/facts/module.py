@@ -205,6 +205,15 @@ class Module:
         names += [at.name for at in self.ancestors(node) if isinstance(at, (*FUNCTIONS, ast.ClassDef))]
         return ".".join(reversed(names))
 
+    def imported_from(self, node: ast.ImportFrom) -> str:
+        """The absolute dotted name of the package that `from ... import` takes names of; empty where there is none."""
+        if not node.level:
+            return node.module or ""
+        parts = [part for part in self.dotted.split(".") if part]
+        drop = node.level - 1 if self.is_package else node.level
+        kept = parts[: len(parts) - drop] if drop <= len(parts) else []
+        return ".".join([*kept, node.module] if node.module else kept)
+
     def span(self, node: ast.AST) -> Span:
         """The exact range of a node, columns in characters."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
@@ -266,6 +275,11 @@ def pairs(target: ast.Tuple | ast.List, value: ast.expr | None) -> list[tuple[as
     if len(given) != len(target.elts) or any(isinstance(part, ast.Starred) for part in (*target.elts, *given)):
         return [(part, None) for part in target.elts]
     return list(zip(target.elts, given, strict=True))
+
+
+def _place(call: ast.Call) -> tuple[int, int, int, int]:
+    """The order of the text; of two calls that begin at one place, the outer one first."""
+    return call.lineno, call.col_offset, -(call.end_lineno or 0), -(call.end_col_offset or 0)
 
 
 _LEAVES = frozenset((ast.Constant, ast.Name, ast.Pass, ast.Break, ast.Continue))
@@ -351,9 +365,8 @@ class _Walk:
                         if item.__class__ not in leaves:
                             push((item, scope if scope is outer or _inside(node, item, None) else outer))
         for calls in module.calls.values():
-            calls.sort(
-                key=lambda call: (call.lineno, call.col_offset, -(call.end_lineno or 0), -(call.end_col_offset or 0))
-            )
+            if len(calls) > 1:
+                calls.sort(key=_place)
         module.functions.sort(key=lambda function: function.lineno)
         # Its methods hold it, and it holds the module: a run without a garbage collector would keep every tree.
         handlers.clear()
@@ -402,7 +415,7 @@ class _Walk:
 
     def _import_from(self, node: ast.AST, scope: Scope) -> Scope:
         assert isinstance(node, ast.ImportFrom)
-        base = self._absolute(node)
+        base = self.module.imported_from(node)
         for alias in node.names:
             if alias.name == "*":
                 scope.stars.append(base)
@@ -410,14 +423,6 @@ class _Walk:
                 path = f"{base}.{alias.name}" if base else alias.name
                 scope.bind(Binding("import", alias.asname or alias.name, node, target=path))
         return scope
-
-    def _absolute(self, node: ast.ImportFrom) -> str:
-        if not node.level:
-            return node.module or ""
-        parts = [part for part in self.module.dotted.split(".") if part]
-        drop = node.level - 1 if self.module.is_package else node.level
-        kept = parts[: len(parts) - drop] if drop <= len(parts) else []
-        return ".".join([*kept, node.module] if node.module else kept)
 
     def _assign(self, node: ast.AST, scope: Scope) -> Scope:
         assert isinstance(node, ast.Assign)

@@ -168,13 +168,11 @@ def _handed_over(site: Site, given: list[Expression], places: list[Place]) -> Eo
 
 def _from_another_file(site: Site, name: str, wanted: set[str]) -> EosPad | None:
     # The stem of a file need not be a name: `train(1).py`.
-    stem = re.escape(site.module.dotted.rpartition(".")[2].encode())
-    called = name.encode()
-    imported = re.compile(
-        rb"from\s+[\w.]*\b" + stem + rb"\s+import\s*(?:\([^)]*\b" + called + rb"\b|[^\n(]*\b" + called + rb"\b)"
-    )
-    for path, data in sorted(site.project.files.items()):
-        if path == site.module.path or called not in data or b"eos" not in data or not imported.search(data):
+    stem, called = re.escape(site.module.dotted.rpartition(".")[2]), name.encode()
+    imported = rf"from\s+[\w.]*\b{stem}\s+import\s*(?:\([^)]*\b{name}\b|[^\n(]*\b{name}\b)"
+    for path in site.project.matching(name, imported):
+        data = site.project.text(path)
+        if path == site.module.path or b"eos" not in data:
             continue
         given, handed = list(_ELSEWHERE.finditer(data)), _arguments(data, called)
         for match in given:

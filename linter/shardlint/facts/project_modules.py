@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from typing import NamedTuple
 
@@ -53,7 +54,7 @@ class ProjectModules:
 
     def adopt(self, module: Module) -> None:
         """Take over a file that is parsed already, so that its nodes are the same wherever they are met."""
-        self._modules.setdefault(module.path, module)
+        self._modules[module.path] = module
 
     def shed(self) -> None:
         """Drop all trees when there are many of them. Nobody may be in the middle of a question."""
@@ -63,6 +64,7 @@ class ProjectModules:
     def module(self, path: str) -> Module | None:
         """A parsed file; None if it does not parse."""
         self.asked.add(path)
+        self._words.questions.read.add(path)
         if path not in self._modules:
             self._modules[path] = self._parsed(path)
         return self._modules[path]
@@ -100,6 +102,8 @@ class ProjectModules:
         parts = name.split(".")
         for cut in range(len(parts) - 1, 0, -1):
             path = self._path(".".join(parts[:cut]), seen_from.path)
+            if path is not None and not self._may_bind(path, parts[cut]):
+                return None  # a package may have a thousand such files
             module = self.module(path) if path is not None else None
             if module is not None:
                 asked = (module.path, ".".join(parts[cut:]))
@@ -108,6 +112,10 @@ class ProjectModules:
                 seen.add(asked)
                 return self._inside(module, parts[cut:], steps, seen)
         return None
+
+    def _may_bind(self, path: str, name: str) -> bool:
+        self.asked.add(path)
+        return self._words.binds(path, name)
 
     def _inside(self, module: Module, rest: list[str], steps: int, seen: set[tuple[str, str]]) -> Definition | None:
         found = local_definition(module, ".".join([module.dotted, *rest]))
@@ -182,7 +190,8 @@ class ProjectModules:
             return None
         found: list[Definition] = []
         text = key.encode()
-        for path in (path for path in self._words.holding(registry) if text in self._words.text(path)):
+        registering = self._words.matching(registry, rf"{re.escape(registry)}[\s)\\]*\.[\s\\]*register")
+        for path in (path for path in registering if text in self._words.text(path)):
             module = self.module(path)
             if module is None:
                 continue

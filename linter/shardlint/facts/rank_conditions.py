@@ -8,7 +8,8 @@ returns one, count as such words themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from shardlint.facts.rank_vocabulary import WORDS
 from shardlint.facts.rank_words import is_rank_identifier
@@ -56,15 +57,20 @@ class RankConditions:
 
     def __init__(self, text: str, present: Iterable[str] | None = None) -> None:
         self.text = text
-        self.names: set[str] = set()
         self._present = {word for word in WORDS if word in text} if present is None else set(present)
+
+    @cached_property
+    def names(self) -> set[str]:
+        """The names that stand for a rank."""
+        names = set[str]()
         fresh = self._present
         for _ in range(_ROUNDS):
-            learned = {name for line, at, start in self._uses(fresh) for name in self._named(line, at, start)}
-            fresh = learned - self.names
+            learned = {name for line, at, start in self._uses(fresh, names) for name in self._named(line, at, start)}
+            fresh = learned - names
             if not fresh:
                 break
-            self.names |= fresh
+            names |= fresh
+        return names
 
     def speaks(self, text: str) -> bool:
         """Whether a text has a rank word, or one of the names that stand for a rank in this file."""
@@ -72,7 +78,13 @@ class RankConditions:
 
     def test_in(self, first: int, last: int) -> bool:
         """Whether the text from offset `first` to `last` can hold a rank test."""
-        return any(_decided(line, at) for line, at, _ in self._uses(self._present | self.names, first, last))
+        # Most tests ask for a word of rank itself, and the names need not be learned for those.
+        if any(_decided(line, at) for line, at, _ in self._uses(self._present, set(), first, last)):
+            return True
+        names = self.names
+        if not names:
+            return False
+        return any(_decided(line, at) for line, at, _ in self._uses(self._present | names, names, first, last))
 
     def _named(self, line: str, at: int, start: int) -> list[str]:
         """The names that one line gives the value of the word at `at`."""
@@ -85,30 +97,30 @@ class RankConditions:
             return [match.group(1) for match in _DEFINED.finditer(self.text, 0, start)][-1:]
         return _WALRUS.findall(line) if ":=" in line else []
 
-    def _uses(self, words: set[str], first: int = 0, last: int | None = None) -> list[tuple[str, int, int]]:
+    def _uses(
+        self, words: set[str], names: set[str], first: int = 0, last: int | None = None
+    ) -> Iterator[tuple[str, int, int]]:
         """Each use of one of the words as a whole rank identifier: its line, its place in the line, the line's start.
 
-        A line that continues an open condition comes with the lines that open it.
+        A line that continues an open condition comes with the lines that open it. `names` are such identifiers, too.
         """
-        text, found = self.text, list[tuple[str, int, int]]()
+        text = self.text
         stop = len(text) if last is None else last
         for word in words:
             at = text.find(word, first, stop)
             while at >= 0:
                 start, end = self._around(at, len(word))
                 whole = text[start:end]
-                if whole in self.names or whole in words or is_rank_identifier(whole):
+                if whole in names or whole in words or is_rank_identifier(whole):
                     line_start = text.rfind("\n", 0, start) + 1
                     line_end = text.find("\n", end)
                     line_end = len(text) if line_end < 0 else line_end
                     if not text[line_start:start].lstrip().startswith("#"):
                         opened = self._opened(line_start)
                         first_shown = max(opened, start - _WIDEST)
-                        found.append(
-                            (text[first_shown : min(line_end, end + _WIDEST)], start - first_shown, line_start)
-                        )
+                        shown = text[first_shown : min(line_end, end + _WIDEST)]
+                        yield shown, start - first_shown, line_start
                 at = text.find(word, end, stop)
-        return found
 
     def _around(self, at: int, length: int) -> tuple[int, int]:
         text, start = self.text, at

@@ -51,7 +51,7 @@ def unnamed_module(site: Site) -> str:
     if not _names_registering(site, folder, listed):
         return ""
     inside = path if file != "__init__.py" else f"{folder}/{stem}/"
-    others = (data for other, data in site.project.files.items() if not other.startswith(inside))
+    others = (data for other, data in site.project.texts_with(stem) if not other.startswith(inside))
     if any(_names(data, package, stem.encode()) for data in others):
         return ""
     above = folder

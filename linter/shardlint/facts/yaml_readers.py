@@ -7,37 +7,43 @@ makes a number of it, and code may convert what it was given.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from functools import cached_property
 
-_IMPORTED = re.compile(
-    rb"^[ \t]*(?:import|from)[ \t]+(yaml|omegaconf|hydra|ruamel|jsonargparse|hyperpyyaml|pydantic|draccus)\b",
-    re.MULTILINE,
-)
-_FLOAT = re.compile(rb"^.*\bfloat\(.*$", re.MULTILINE)
-_WORD = re.compile(rb"[^\W\d]\w*")
-_TAKEN = re.compile(rb"(?:\[|\.get\(|\.pop\()[ \t]*[\"']([^\"'\\\n]{1,80})[\"']")
+from shardlint.facts.project_words import ProjectWords
+
+_OTHERS = ("omegaconf", "hydra", "ruamel", "jsonargparse", "hyperpyyaml", "pydantic", "draccus")
+"""Packages beside PyYAML that can read a config."""
+
+_KEY = re.compile(r"[\x00-\x7f]{1,80}")
+_NO_KEY = re.compile(r"[\"'\\\n]")
 
 
 class YamlReaders:
-    """What the Python files of a project do with YAML.
+    """What the Python files of a project do with YAML."""
 
-    `imported`: the packages that can read a config and that some file imports. `converted`: names on lines that call
-    `float(`. `taken`: keys that some file takes out of a mapping by name, as in `config["lr"]`.
-    """
+    def __init__(self, project: ProjectWords) -> None:
+        self._project = project
 
-    __slots__ = ("converted", "imported", "taken")
+    @cached_property
+    def pyyaml_alone(self) -> bool:
+        """Whether some file imports PyYAML, and none another package that can read a config."""
+        return not any(map(self._imported, _OTHERS)) and self._imported("yaml")
 
-    def __init__(self, sources: Iterable[bytes]) -> None:
-        self.imported: set[str] = set()
-        self.converted: set[str] = set()
-        self.taken: set[str] = set()
-        for data in sources:
-            self.imported.update(match.decode() for match in _IMPORTED.findall(data))
-            if b"float(" in data:
-                for line in _FLOAT.findall(data):
-                    self.converted.update(word.decode("latin-1") for word in _WORD.findall(line))
-            self.taken.update(match.decode("latin-1") for match in _TAKEN.findall(data))
+    def _imported(self, package: str) -> bool:
+        return self._project.anywhere(package, rf"^[ \t]*(?:import|from)[ \t]+{package}\b")
+
+    def _taken(self, key: str) -> bool:
+        """Whether some file takes a key out of a mapping by name, as in `config["lr"]`."""
+        return self._project.anywhere(key, rf"(?:\[|\.get\(|\.pop\()[ \t]*[\"']{re.escape(key)}[\"']")
+
+    def _converted(self, key: str) -> bool:
+        """Whether a name stands on some line that calls `float(`."""
+        if not key.isidentifier():
+            return False
+        return self._project.anywhere(key, rf"^(?=.*\bfloat\().*(?<!\w)\d*{key}(?!\w)")
 
     def keeps_text(self, key: str) -> bool:
         """Whether a value under `key` reaches code as PyYAML read it: no other reader, no conversion of that name."""
-        return self.imported == {"yaml"} and key in self.taken and key not in self.converted
+        if _KEY.fullmatch(key) is None or _NO_KEY.search(key) is not None:
+            return False
+        return self.pyyaml_alone and self._taken(key) and not self._converted(key)

@@ -57,7 +57,7 @@ class StateKeyRename(ChangeRule):
     evidence = research(
         "https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.load_state_dict"
     )
-    suspects = ChangedFiles(".py")
+    suspects = ChangedFiles(".py", keys=True)
     fixes = unsafe("review the entry: the code that loads has to apply this table to old checkpoints")
     symptoms = (
         r"Missing key\(s\) in state_dict",

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from shardlint.rule import Bad, Findings, Given, Good, LocalRule, Site, observation, origin, table
+from shardlint.rule import Bad, Findings, Given, Good, LocalRule, Site, entries, entry, observation, origin
 from shardlint.rule import signature as declared
 
-_TABLE = table("model_forwards", of=__name__)["forwards"]
-_FORWARDS = {name: frozenset(str(taken).split()) for name, taken in _TABLE.items()}
-_ANY = frozenset[str]().union(*_FORWARDS.values())
 _KEPT = frozenset(("label", "label_ids", "labels"))
 _TRAINERS = {f"transformers.{name}" for name in ("Trainer", "Seq2SeqTrainer", "trainer.Trainer")}
 _ARGUMENTS = ("transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments")
@@ -80,10 +77,13 @@ class CollatorColumnsRemoved(LocalRule):
     )
 
     def judge(self, site: Site) -> Findings:
-        given, collator = site.argument("data_collator"), origin(site.argument("data_collator"))
-        trainers, (taken, more, model) = set(site.classes) & _TRAINERS, _forward(site)
-        if given is None or not trainers or not taken or site.opaque or not _removes(site):
+        given = site.argument("data_collator")
+        if given is None or site.opaque or not set(site.classes) & _TRAINERS:
             return
+        taken, more, model = _forward(site)
+        if not taken or not _removes(site):
+            return
+        collator = origin(given)
         reads, gives = collator.read_keys, collator.emitted_keys
         samples, name = origin(site.argument("train_dataset", 3)), collator.name.rpartition(".")[2]
         here = samples.name.startswith(f"{site.module.dotted}.")
@@ -121,8 +121,10 @@ def _forward(site: Site) -> tuple[frozenset[str], bool, str]:
     model = origin(site.argument("model", 0))
     name = model.of("transformers")
     if name.startswith("AutoModel"):
-        return _ANY | _KEPT, True, "`forward` of every model"
+        every = entries("model_forwards", "forwards", of=__name__).values()
+        return _KEPT.union(*every), True, "`forward` of every model"
     own = declared(site.module, model.name.removesuffix(".from_pretrained"), of="forward")
-    taken, more = (own.names, own.more) if own is not None else (_FORWARDS.get(name), "**" in _FORWARDS.get(name, ()))
+    listed = frozenset(entry("model_forwards", "forwards", name, of=__name__).split() if name else ())
+    taken, more = (own.names, own.more) if own is not None else (listed, "**" in listed)
     last = model.name.removesuffix(".from_pretrained").rpartition(".")[2]
     return (taken | _KEPT, more, f"`{last}.forward`") if taken else (frozenset(), True, "")

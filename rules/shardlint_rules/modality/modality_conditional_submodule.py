@@ -120,10 +120,11 @@ def _guard(site: Site) -> str:
 
 def _lets_pass(site: Site, media: str) -> Related | None:
     """Where a collator or dataset of the project takes samples without the media for granted."""
-    key = rf"['\"]{media}['\"]".encode()
-    optional = re.compile(rb"\bif " + key + rb" in \w+|\.get\(" + key + rb"|" + key + rb"[^\n]*\bif\b[^\n]*\belse None")
-    for path, data in sorted(site.project.files.items()):
-        found = optional.search(data) if b"ollat" in data and media.encode() in data else None
+    key = rf"['\"]{media}['\"]"
+    optional = rf"\bif {key} in \w+|\.get\({key}|{key}[^\n]*\bif\b[^\n]*\belse None"
+    for path in site.project.matching(media, optional):
+        data = site.project.text(path)
+        found = re.search(optional.encode(), data) if b"ollat" in data else None
         if found is not None:
             return Related(path, data.count(b"\n", 0, found.start()) + 1, 1, "samples without it pass here")
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from shardlint.rule import SAMPLES, Bad, Call, Findings, Good, LocalRule, Matching, Site, Spelled, observation
+from shardlint.rule import SAMPLES, Bad, Call, Findings, Good, LocalRule, Matching, Site, Spelled, Written, observation
 from shardlint.rule import counted_row as counted
 from shardlint.rule import joined_row as joined
 
@@ -13,8 +13,14 @@ _PACKS = Spelled("input_ids", "ids =", "tokens", "labels") & Matching(r"(?:def|c
 _JOINS = Call("torch.cat", "torch.concat", "torch.hstack") & _PACKS
 # `(batch, ` is how the comments of most models begin a shape.
 _FIRST = rf"(?:{'|'.join(SAMPLES)})(?:\)(?::| ->)|:|, )"
-_TAKES_SAMPLES = Matching(rf"collate(?:_fn)?\(batch, |self, {_FIRST}|\((?!batch, ){_FIRST}")
-_OVER_SAMPLES = Matching(rf"(?:\bin (?:\w+\()?|(?:cat|hstack|enate)\((?:\w+\()?)(?:{'|'.join(SAMPLES)})\b")
+_INSIDE = [f"({name}" for name in SAMPLES]
+"""What both expressions below need, one of these texts or of a few more, is looked for first."""
+_TAKES_SAMPLES = Written(*_INSIDE, *(f"self, {name}" for name in SAMPLES)) & Matching(
+    rf"collate(?:_fn)?\(batch, |self, {_FIRST}|\((?!batch, ){_FIRST}"
+)
+_OVER_SAMPLES = Written(*_INSIDE, *(f"in {name}" for name in SAMPLES)) & Matching(
+    rf"(?:\bin (?:\w+\()?|(?:cat|hstack|enate)\((?:\w+\()?)(?:{'|'.join(SAMPLES)})\b"
+)
 _POSITIONS = re.compile(r"^pos(ition)?s?(_ids?)?$|position_ids?$")
 _TOKENS = re.compile(r"(input_)?ids$|tokens$", re.IGNORECASE)
 _ALL_ONES = re.compile(r"(?s)(?!.*attention_mask(?:\W{0,2}\[|\.\w+_\()).*attention_mask\W+(?:\w+\.)?ones")
