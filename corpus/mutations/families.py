@@ -17,6 +17,7 @@ from .reductions import ReducedToOne
 from .registrations import RegistrationLost
 from .renames import KeyRename, StalePattern
 from .site import Mutator
+from .waits import NotWaited
 from .yaml_floats import FloatWithoutDot
 
 
@@ -35,6 +36,7 @@ def mutators() -> list[Mutator]:
         GlobalRankDevice(),
         KeyRename(),
         MediaDropped(),
+        NotWaited(),
         OptimizerFirst(),
         PadIsEos(),
         PlaceholdersCut(),

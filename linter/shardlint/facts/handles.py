@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from shardlint.facts.module import COMPREHENSIONS, FUNCTIONS, Module
@@ -35,6 +35,10 @@ class Handle:
         if self.mentions is None or self.shared:
             return False
         return not any(self.start.reaches(mention) for mention in self.mentions)
+
+    def early(self, places: Iterable[Expression]) -> list[Expression]:
+        """Those of some places that run after the call while nothing that may wait for it has run."""
+        return [place for place in places if self.runs_before_wait(place)]
 
     def runs_before_wait(self, place: Expression) -> bool:
         """Whether a place runs after the call while nothing that may wait for it can have run in between."""

@@ -7,34 +7,34 @@ import ast
 from shardlint.rule import Bad, Call, Findings, Good, LocalRule, Site, handle, observation, tensor_uses
 
 _PACKAGES = ("torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm", "deepspeed.comm.comm")
-_WORDS = (
-    "all_reduce broadcast reduce scatter gather all_gather all_gather_into_tensor _all_gather_base reduce_scatter "
-    "reduce_scatter_tensor _reduce_scatter_base all_to_all all_to_all_single irecv isend batch_isend_irecv"
-)
 _ALWAYS = ("irecv", "isend", "batch_isend_irecv")
+_ON_REQUEST = (
+    "all_reduce broadcast reduce scatter gather all_gather all_gather_single all_gather_into_tensor _all_gather_base "
+    "reduce_scatter reduce_scatter_single reduce_scatter_tensor _reduce_scatter_base all_to_all all_to_all_single"
+)
 _FILL_NOTHING = ("isend", "batch_isend_irecv", "gather")
-_OUTPUTS = ("output", "output_tensor", "output_tensor_list", "tensor_list", "tensor")
+_FILLED = ("output", "output_tensor", "output_tensor_list", "tensor_list", "tensor")
+_SYNCHRONIZE = ("synchronize", "sync_all", "barrier")
 
 
 class AsyncCollectiveNotWaited(LocalRule):
     """Reports a collective in the background that nothing waits for, or whose result is used before.
 
     Why is this bad?
-    With `async_op=True`, and with `isend` and `irecv`, the call returns at once with a handle, and the tensor is filled
-    some time later. Without `wait()` on it the program goes on with whatever is in the tensor: gradients and metrics
-    are slightly wrong, and not the same in the next run. An event of the stream that it was called on is no wait.
+    With `async_op=True`, as with `isend` and `irecv`, the call returns at once, and the tensor is filled later on.
+    Without `wait()` the program goes on with what is there: results are slightly wrong, and differ from run to run.
 
     Use instead
     `work = dist.all_reduce(x, async_op=True)`, and `work.wait()` before `x` is touched; or no `async_op`.
 
     Known limits
     A handle is followed in one function: one that is returned, kept in an object or handed on is believed to be waited
-    for, and so is one that is mentioned on any way to the use. A later `synchronize` or barrier counts as a wait.
+    for, and so is one that is mentioned on some way to the use. A later `synchronize` or barrier counts as a wait.
     """
 
     severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#asynchronous-collective-operations")
-    suspects = Call(*(f"{package}.{name}" for package in _PACKAGES for name in _WORDS.split()))
+    suspects = Call(*(f"{package}.{name}" for package in _PACKAGES for name in (*_ALWAYS, *_ON_REQUEST.split())))
     symptoms = (
         r"(?i)gradients? (?:differ|is different) (?:between|from) runs?",
         r"(?i)non-?determinis\w+ (?:loss|grad)",
@@ -58,42 +58,32 @@ class AsyncCollectiveNotWaited(LocalRule):
             class Stage:
                 def exchange(self, flat, shard):
                     work = gather_all(flat, shard, async_op=True)  # error
-                    flat.mul_(0.5)
+                    request = irecv(self.buffer, 0)  # error
+                    flat.add_(torch.relu(self.buffer))
                     work.wait()
 
-                def receive(self, buffer, source):
-                    request = irecv(buffer, source)  # error
-                    return torch.relu(buffer)
-            """
-        ),
-        Bad(
-            """
-            import torch.distributed as dist
-
-            def reduce_all(grads):
-                works = []
-                for grad in grads:
-                    works.append(dist.all_reduce(grad, async_op=True))  # error
-                return grads
+                def average(self, grads):
+                    works = []
+                    for grad in grads:
+                        works.append(torch.distributed.all_reduce(grad, async_op=True))  # error
+                    return grads
             """
         ),
     )
     good = (
         Good(
             """
-            import torch
-            import torch.distributed as dist
+            import torch, torch.distributed as dist
 
             def average(bucket, overlap=True):
                 work = dist.all_reduce(bucket, async_op=True) if overlap else None
-                parts, count = bucket.view(-1).split(1), bucket.numel()
+                parts = bucket.view(bucket.numel()).split(1)
                 if work is not None:
                     work.wait()
-                return bucket / count, parts
+                return bucket / 2, parts
 
             def reduce_all(grads):
-                works = [dist.all_reduce(grad, async_op=True) for grad in grads]
-                for work in works:
+                for work in [dist.all_reduce(grad, async_op=True) for grad in grads]:
                     work.wait()
 
             def later(grad, hooks):
@@ -103,10 +93,9 @@ class AsyncCollectiveNotWaited(LocalRule):
 
             def rounds(grads):
                 for grad in grads:
-                    dist.all_reduce(grad, async_op=True).wait()
                     work = dist.all_reduce(grad, async_op=True)
                     work.wait()
-                    grad.div_(4)
+                    dist.all_reduce(grad.div_(4), async_op=True).wait()
 
             def together(tensor):
                 dist.all_reduce(tensor, async_op=True)
@@ -125,25 +114,20 @@ class AsyncCollectiveNotWaited(LocalRule):
             return
         if any(guard.kind == "with" and guard.test and "coalesc" in ast.unparse(guard.test) for guard in site.guards):
             return
-        output = next((given for key in _OUTPUTS if (given := site.argument(key, 0))), None)
-        output = None if name in _FILL_NOTHING else output
-        what = f"`{output.text}`" if output else "the tensor"
-        waits = [
-            call for word in ("synchronize", "sync_all", "barrier") for call in site.function.calls_spelled_with(word)
-        ]
-        waits = [call for call in waits if site.reaches(call)]
+        given = () if name in _FILL_NOTHING else [site.argument(key, 0) for key in _FILLED]
+        filled = next((tensor for tensor in given if tensor), None)
+        waits = [call for word in _SYNCHRONIZE for call in site.function.calls_spelled_with(word) if site.reaches(call)]
         work = handle(site)
         if work.dropped and not waits:
+            after = f"`{filled.text}` is used whether it is there or not" if filled else "its tensors may be changed"
             yield site.finding(
-                f"`{site.called}` runs in the background, and nothing waits for it: {what} is used whether it is there "
-                "or not",
+                f"`{site.called}` runs in the background, and nothing waits for it: {after}",
                 help="keep the handle and call `wait()` on it before the tensor is used, or leave `async_op` out",
             )
-        for use in tensor_uses(site, output) if output and not work.dropped else ():
-            if work.runs_before_wait(use) and not any(call.reaches(use) for call in waits):
-                yield site.finding(
-                    f"{what} is used while `{site.called}` may still be filling it: the handle is waited for later",
-                    help="call `wait()` on the handle before the tensor is used",
-                    related=[use.note("used here")],
-                )
-                return
+        used = work.early(tensor_uses(site, filled)) if filled and not work.dropped else []
+        if filled and used and not any(call.reaches(used[0]) for call in waits):
+            yield site.finding(
+                f"`{filled.text}` is used while `{site.called}` may still be filling it: nothing has waited by then",
+                help="call `wait()` on the handle before the tensor is used",
+                related=[used[0].note("used here")],
+            )
