@@ -77,10 +77,9 @@ class AsyncCollectiveNotWaited(LocalRule):
 
             def average(bucket, overlap=True):
                 work = dist.all_reduce(bucket, async_op=True) if overlap else None
-                parts = bucket.view(bucket.numel()).split(1)
                 if work is not None:
                     work.wait()
-                return bucket / 2, parts
+                return bucket / 2
 
             def reduce_all(grads):
                 for work in [dist.all_reduce(grad, async_op=True) for grad in grads]:
@@ -89,12 +88,10 @@ class AsyncCollectiveNotWaited(LocalRule):
             def later(grad, hooks):
                 work = dist.all_reduce(grad, async_op=True)
                 hooks.append(lambda: work.wait())
-                return grad * 2, dist.all_reduce(grad, async_op=True)
+                return dist.all_reduce(grad * 2, async_op=True)
 
             def rounds(grads):
                 for grad in grads:
-                    work = dist.all_reduce(grad, async_op=True)
-                    work.wait()
                     dist.all_reduce(grad.div_(4), async_op=True).wait()
 
             def together(tensor):
@@ -110,9 +107,9 @@ class AsyncCollectiveNotWaited(LocalRule):
 
     def judge(self, site: Site) -> Findings:
         name, asked = site.name.rpartition(".")[2], site.argument("async_op")
-        if name not in _ALWAYS and (asked is None or asked.literal is not True):
-            return
-        if any(guard.kind == "with" and guard.test and "coalesc" in ast.unparse(guard.test) for guard in site.guards):
+        asked_for = name in _ALWAYS or (asked is not None and asked.literal is True)
+        inside = [guard.test for guard in site.guards if guard.kind == "with" and guard.test]
+        if not asked_for or any("coalesc" in ast.unparse(test) for test in inside):
             return
         given = () if name in _FILL_NOTHING else [site.argument(key, 0) for key in _FILLED]
         filled = next((tensor for tensor in given if tensor), None)
