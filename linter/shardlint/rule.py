@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from shardlint.changes.site import Change
     from shardlint.configs.meant import DIFFUSION, MEDIA, TEXT, Meant, Told
     from shardlint.configs.site import Scalar
+    from shardlint.facts.background import under_way
     from shardlint.facts.batching import Batching, Modalities, batchings
     from shardlint.facts.derivation import Derivation, derivation
     from shardlint.facts.divergent import Divergent
@@ -117,6 +118,7 @@ _ON_DEMAND = {
     "signature": "shardlint.facts.signatures",
     "tensor_uses": "shardlint.facts.tensor_uses",
     "uncut_beside": "shardlint.facts.truncation",
+    "under_way": "shardlint.facts.background",
     "starred": "shardlint.runtime.matchers",
     "unnamed_module": "shardlint.facts.registrations",
 }
@@ -413,6 +415,7 @@ __all__ = [
     "table",
     "tensor_uses",
     "uncut_beside",
+    "under_way",
     "unnamed_module",
     "unsafe",
 ]

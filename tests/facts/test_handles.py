@@ -63,7 +63,7 @@ def test_something_may_wait_for_a_handle(source: str) -> None:
     assert not handle(started(source)).dropped
 
 
-EARLY = {
+EARLY: dict[str, tuple[str, list[int]]] = {
     "arithmetic": ("h = m.start(x)\ny = x + 1\nh.wait()", [3]),
     "a method": ("h = m.start(x)\nx.mul_(2)\nh.wait()", [3]),
     "a part of it": ("h = m.start(x)\nx[0].item()\nh.wait()", [3]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from shardlint.facts.module import COMPREHENSIONS, FUNCTIONS, Module
 from shardlint.facts.names import local_definition, lookup, resolve
@@ -13,6 +13,7 @@ from shardlint.facts.site import Expression, Site
 if TYPE_CHECKING:
     from typing import TypeGuard
 
+_Place = TypeVar("_Place", bound=Expression)
 _COLLECTS = frozenset(("append", "add", "extend", "insert"))
 _HOLDING = (ast.List, ast.Tuple, *COMPREHENSIONS, ast.IfExp, ast.BoolOp, ast.Await)
 
@@ -36,7 +37,7 @@ class Handle:
             return False
         return not any(self.start.reaches(mention) for mention in self.mentions)
 
-    def early(self, places: Iterable[Expression]) -> list[Expression]:
+    def early(self, places: Iterable[_Place]) -> list[_Place]:
         """Those of some places that run after the call while nothing that may wait for it has run."""
         return [place for place in places if self.runs_before_wait(place)]
 
