@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from shardlint.facts.samples import Keys
     from shardlint.facts.signatures import signature
     from shardlint.facts.tensor_uses import tensor_uses
+    from shardlint.facts.trained_values import Lesson, lesson_through
     from shardlint.facts.truncation import uncut_beside
     from shardlint.finding import Severity
     from shardlint.runtime.checkpoint.subject import Checkpoint
@@ -88,6 +89,7 @@ _ON_DEMAND = {
     "Handle": "shardlint.facts.handles",
     "Heads": "shardlint.runtime.heads",
     "Keys": "shardlint.facts.samples",
+    "Lesson": "shardlint.facts.trained_values",
     "MEDIA": "shardlint.configs.meant",
     "Meant": "shardlint.configs.meant",
     "Modalities": "shardlint.facts.batching",
@@ -111,6 +113,7 @@ _ON_DEMAND = {
     "mismatch": "shardlint.facts.model_types",
     "joined_row": "shardlint.facts.packed_rows",
     "known_styles": "shardlint.runtime.placements",
+    "lesson_through": "shardlint.facts.trained_values",
     "masked_labels": "shardlint.facts.label_masks",
     "origin": "shardlint.facts.origins",
     "parent_of": "shardlint.runtime.model_facts",
@@ -359,6 +362,7 @@ __all__ = [
     "Iterator",
     "Judgements",
     "Keys",
+    "Lesson",
     "LocalRule",
     "Matching",
     "Meant",
@@ -402,6 +406,7 @@ __all__ = [
     "is_fresh",
     "joined_row",
     "known_styles",
+    "lesson_through",
     "masked_labels",
     "mismatch",
     "observation",

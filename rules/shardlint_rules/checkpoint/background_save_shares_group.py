@@ -115,8 +115,8 @@ class BackgroundSaveSharesGroup(LocalRule):
             early = [call for call in work.early(meetings) if work.start.reaches_without(call, waits)]
             if early:
                 yield site.finding(
-                    f"`{site.called}` meets other ranks from a thread, in the default group, and `{early[0].called}` does "
-                    "so beside it: ranks that do the two in different orders wait until the timeout",
+                    f"`{site.called}` meets other ranks in the default group from a thread, and `{early[0].called}` "
+                    "does so, too: ranks that do the two in different orders wait until the timeout",
                     help="give it a group of its own: `process_group=dist.new_group(backend='gloo')`, made once",
                     related=[early[0].note("may run while the save is under way")],
                 )

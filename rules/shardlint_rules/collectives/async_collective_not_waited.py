@@ -22,7 +22,8 @@ class AsyncCollectiveNotWaited(LocalRule):
 
     Why is this bad?
     With `async_op=True`, as with `isend` and `irecv`, the call returns at once, and the tensor is filled later on.
-    Without `wait()` the program goes on with what is there: results are slightly wrong, and differ from run to run.
+    Without `wait()` the program goes on with what is there: results are slightly wrong, and differ from run to run. An
+    event or a wait on the stream that issued the call is none: the collective runs on a stream of its own.
 
     Use instead
     `work = dist.all_reduce(x, async_op=True)`, and `work.wait()` before `x` is touched; or no `async_op`.
@@ -111,14 +112,13 @@ class AsyncCollectiveNotWaited(LocalRule):
         inside = [guard.test for guard in site.guards if guard.kind == "with" and guard.test]
         if not asked_for or any("coalesc" in ast.unparse(test) for test in inside):
             return
-        given = () if name in _FILL_NOTHING else [site.argument(key, 0) for key in _FILLED]
-        filled = next((tensor for tensor in given if tensor), None)
+        filled = next((one for key in _FILLED if name not in _FILL_NOTHING and (one := site.argument(key, 0))), None)
         waits = [call for word in _SYNCHRONIZE for call in site.function.calls_spelled_with(word) if site.reaches(call)]
         work = handle(site)
         if work.dropped and not waits:
-            after = f"`{filled.text}` is used whether it is there or not" if filled else "its tensors may be changed"
+            what = f"`{filled.text}`" if filled and len(filled.text) < 40 else "the tensor"
             yield site.finding(
-                f"`{site.called}` runs in the background, and nothing waits for it: {after}",
+                f"`{site.called}` runs in the background, and nothing waits for it: {what} is used either way",
                 help="keep the handle and call `wait()` on it before the tensor is used, or leave `async_op` out",
             )
         used = work.early(tensor_uses(site, filled)) if filled and not work.dropped else []
