@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from shardlint.configs.site import Scalar
     from shardlint.facts.background import under_way
     from shardlint.facts.batching import Batching, Modalities, batchings
+    from shardlint.facts.callers import calls_around
     from shardlint.facts.derivation import Derivation, derivation
     from shardlint.facts.divergent import Divergent
     from shardlint.facts.fresh_optimizers import is_fresh
@@ -101,6 +102,7 @@ _ON_DEMAND = {
     "TEXT": "shardlint.configs.meant",
     "Told": "shardlint.configs.meant",
     "batchings": "shardlint.facts.batching",
+    "calls_around": "shardlint.facts.callers",
     "close_style": "shardlint.runtime.placements",
     "counted_row": "shardlint.facts.packed_rows",
     "dead_patch": "shardlint.facts.patches",
@@ -391,6 +393,7 @@ __all__ = [
     "Told",
     "Written",
     "batchings",
+    "calls_around",
     "close_style",
     "counted_row",
     "dead_patch",

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from shardlint.facts.callers import calls_around
 from shardlint.facts.handles import Handle, handle
-from shardlint.facts.matching import Hit
-from shardlint.facts.names import CERTAIN
-from shardlint.facts.project_modules import Definition, Untold
 from shardlint.facts.site import Site
 
 
@@ -18,20 +16,9 @@ def under_way(start: Site) -> list[Handle]:
     wait: it drops the handle, or returns it. Those before a call that cannot be told are given.
     """
     mine = handle(start)
-    function = start.function.ast
-    if not isinstance(function, ast.FunctionDef) or not isinstance(start.module.parent(function), ast.Module):
-        return [mine]
     if not (mine.dropped or _is_returned(start)):
         return [mine]
-    found = [mine]
-    modules = start.project.modules
-    modules.adopt(start.module)
-    try:
-        for module, call in modules.calls(Definition(start.module, function)):
-            found.append(handle(Site(module, Hit(call, start.function.name, CERTAIN), start.voice)))
-    except Untold:
-        pass
-    return found
+    return [mine, *map(handle, calls_around(start))]
 
 
 def _is_returned(start: Site) -> bool:
