@@ -98,7 +98,7 @@ class Lesson(NamedTuple):
     forward: str
 
 
-def lesson_through(call: Site, given: Expression, filled: Expression | None) -> Lesson | None:
+def lesson_through(call: Site, given: Expression, filled: Expression | None, *, helpers: bool = True) -> Lesson | None:
     """What a model would learn from the result of a call, and from nothing else that is made of what the call is given.
 
     Looked for are features that a forward pass gives, that only the call uses, and from whose copy the function goes
@@ -107,18 +107,19 @@ def lesson_through(call: Site, given: Expression, filled: Expression | None) -> 
     Args:
         given: what the call is given.
         filled: what it fills; None where it returns the copy.
+        helpers: whether a function that only makes the copy is followed to its callers.
     """
     way = Way(given)
-    if not learns_at(call.module, call.ast) or way.leads_elsewhere(call.call):
+    followed = helpers and way.parameter
+    if not (way.from_model or followed) or not learns_at(call.module, call.ast) or way.leads_elsewhere(call.call):
         return None
-    parameter, copied = way.parameter, derivation(call, filled)
-    places = [(call, way, copied)]
-    if parameter and copied.returned:
-        callers = given_by_callers(call, parameter)
-        places = [(caller, Way(argument), derivation(caller)) for caller, argument in callers]
-    for place, features, value in places:
-        if features.from_model and not features.leads_elsewhere(place.call) and learned_from(value):
-            return Lesson(place, features.text)
+    copied = derivation(call, filled)
+    if way.from_model:
+        return Lesson(call, way.text) if learned_from(copied) else None
+    for caller, argument in given_by_callers(call, way.parameter) if copied.returned else ():
+        features = Way(argument)
+        if features.from_model and not features.leads_elsewhere(caller.call) and learned_from(derivation(caller)):
+            return Lesson(caller, features.text)
     return None
 
 

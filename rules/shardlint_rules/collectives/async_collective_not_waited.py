@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from shardlint.rule import Bad, Call, Findings, Good, LocalRule, Site, handle, observation, tensor_uses
+from shardlint.rule import Bad, Call, Findings, Good, LocalRule, Site, Spelled, handle, observation, tensor_uses
 
-_PACKAGES = ("torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm", "deepspeed.comm.comm")
 _ALWAYS = ("irecv", "isend", "batch_isend_irecv")
 _ON_REQUEST = (
     "all_reduce broadcast reduce scatter gather all_gather all_gather_single all_gather_into_tensor _all_gather_base "
@@ -15,6 +14,7 @@ _ON_REQUEST = (
 _FILL_NOTHING = ("isend", "batch_isend_irecv", "gather")
 _FILLED = ("output", "output_tensor", "output_tensor_list", "tensor_list", "tensor")
 _SYNCHRONIZE = ("synchronize", "sync_all", "barrier")
+_PACKAGES = ("torch.distributed", "deepspeed.comm")
 
 
 class AsyncCollectiveNotWaited(LocalRule):
@@ -35,7 +35,9 @@ class AsyncCollectiveNotWaited(LocalRule):
 
     severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#asynchronous-collective-operations")
-    suspects = Call(*(f"{package}.{name}" for package in _PACKAGES for name in (*_ALWAYS, *_ON_REQUEST.split())))
+    suspects = Call(*(f"{package}.{name}" for package in _PACKAGES for name in _ALWAYS)) | (
+        Call(*(f"{package}.{name}" for package in _PACKAGES for name in _ON_REQUEST.split())) & Spelled("async_op")
+    )
     symptoms = (
         r"(?i)gradients? (?:differ|is different) (?:between|from) runs?",
         r"(?i)non-?determinis\w+ (?:loss|grad)",
@@ -78,8 +80,7 @@ class AsyncCollectiveNotWaited(LocalRule):
 
             def average(bucket, overlap=True):
                 work = dist.all_reduce(bucket, async_op=True) if overlap else None
-                if work is not None:
-                    work.wait()
+                work and work.wait()
                 return bucket / 2
 
             def reduce_all(grads):
@@ -98,9 +99,8 @@ class AsyncCollectiveNotWaited(LocalRule):
             def together(tensor):
                 dist.all_reduce(tensor, async_op=True)
                 torch.cuda.synchronize()
-                with dist._coalescing_manager(async_ops=True) as manager:
+                with dist._coalescing_manager(async_ops=True):
                     dist.all_reduce(tensor, async_op=True)
-                manager.wait()
             """,
             runs=("average(torch.ones(2)); reduce_all([torch.ones(2)] * 2); rounds([torch.ones(2)])",),
         ),

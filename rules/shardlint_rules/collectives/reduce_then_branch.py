@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from shardlint.rule import Bad, Call, Findings, Good, LocalRule, Site, derivation, observation, partings
+from shardlint.rule import Bad, Call, Findings, Good, LocalRule, Site, Written, derivation, observation, partings
 
-_PACKAGES = ("torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm", "deepspeed.comm.comm")
+_PACKAGES = ("torch.distributed", "deepspeed.comm")
 _SHARING = ("all_reduce", "broadcast", "broadcast_object_list")
 _OTHERS = ("barrier", "reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "gather", "scatter")
 _SHARES = Call(*(f"{package}.{name}" for package in _PACKAGES for name in _SHARING))
@@ -31,7 +31,7 @@ class ReduceThenBranch(LocalRule):
 
     severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.reduce")
-    suspects = Call(*(f"{package}.reduce" for package in _PACKAGES))
+    suspects = Call(*(f"{package}.reduce" for package in _PACKAGES)) & Written("reduce(")
     symptoms = (r"Watchdog caught collective operation timeout", r"Detected mismatch between collectives on ranks")
     bad = (
         Bad(

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from shardlint.rule import Bad, Call, Findings, Good, LocalRule, Method, Site, lesson_through, observation
+from shardlint.rule import Bad, Call, Findings, Good, LocalRule, Matching, Method, Site, lesson_through, observation
 
-_PACKAGES = ("torch.distributed", "torch.distributed.distributed_c10d", "deepspeed.comm", "deepspeed.comm.comm")
 _NAMES = ("all_gather", "all_gather_single", "all_gather_into_tensor", "_all_gather_base")
+_GATHERS = Call(*(f"{package}.{name}" for package in ("torch.distributed", "deepspeed.comm") for name in _NAMES))
 _ACCELERATOR = Method("accelerate.Accelerator", "gather", "gather_for_metrics", named=("accelerator",))
+_LOSSES = Matching(r"\.(?:manual_)?backward\(|def (?:training_step|compute_loss)\b")
+_MODULES = Matching(r"(?m)^class \w+\([^)]*Module\b.*(?:\n(?:[ \t].*)?)*?\n[ \t]+.*all_gather")
+_HELPERS = Matching(r"all_gather\w*(?: as |\((?:(?!group)[^()]|\((?:[^()]|\([^()]*\))*\))*\))")
 
 
 class AllGatherDropsGrad(LocalRule):
@@ -21,12 +24,12 @@ class AllGatherDropsGrad(LocalRule):
 
     Known limits
     Features come from a call of something named like a model, and nothing else may use them. The function that gathers
-    them, or its caller, goes backward, is named `compute_loss` or `training_step`, or is a `forward` that returns them.
+    them, or its caller without a `group`, goes backward, is `compute_loss` or `training_step`, or a `forward`.
     """
 
     severity, since = "warning", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_gather")
-    suspects = Call(*(f"{package}.{name}" for package in _PACKAGES for name in _NAMES)) | _ACCELERATOR
+    suspects = (_GATHERS & (_LOSSES | _MODULES | _HELPERS)) | (_ACCELERATOR & _LOSSES)
     symptoms = (r"does not require grad and does not have a grad_fn", r"an autograd kernel was not registered")
     proof = (
         "test_all_gather_drops_grad",
@@ -51,9 +54,8 @@ class AllGatherDropsGrad(LocalRule):
                 from torch.distributed import all_gather_into_tensor as collect
 
                 def everybody(x):
-                    x = x.contiguous()
                     out = x.new_empty(8 * x.shape[0], x.shape[1])
-                    collect(out, x)  # error
+                    collect(out, x.contiguous())  # error
                     return out
                 """,
                 "train.py": """
@@ -78,8 +80,7 @@ class AllGatherDropsGrad(LocalRule):
                     return torch.cat([text, *parts], dim=1)
 
             def train(accelerator, model, batch, nce):
-                features = accelerator.gather(model(batch))  # error
-                accelerator.backward(nce(features))
+                accelerator.backward(nce(accelerator.gather(model(batch))))  # error
             """
         ),
     )
@@ -91,8 +92,7 @@ class AllGatherDropsGrad(LocalRule):
 
             def step(model, scale, batch, nce):
                 features = torch.nn.functional.normalize(model(batch), dim=-1)
-                bank = [torch.zeros_like(features) for _ in range(dist.get_world_size())]
-                dist.all_gather(bank, features)
+                dist.all_gather(bank := [torch.zeros_like(features) for _ in range(2)], features)
                 bank[dist.get_rank()] = features
                 nce(torch.cat(bank) * scale).backward()
 
@@ -101,8 +101,7 @@ class AllGatherDropsGrad(LocalRule):
 
             def negatives(model, teacher, batch, nce, bank, keys, labels):
                 features = model(batch)
-                dist.all_gather(bank, features)
-                dist.all_gather(keys, teacher(batch))
+                dist.all_gather(bank, features), dist.all_gather(keys, teacher(batch))
                 dist.all_gather(labels, model(batch).argmax(1).detach())
                 nce(features, torch.cat(bank), torch.cat(keys), labels).backward()
 
@@ -120,7 +119,8 @@ class AllGatherDropsGrad(LocalRule):
         fills = site.name.rpartition(".")[2] in _NAMES
         given = site.argument("tensor", int(fills)) or site.argument("input_tensor", int(fills))
         filled = (site.argument("tensor_list", 0) or site.argument("output_tensor", 0)) if fills else None
-        if given and (filled or not fills) and (lesson := lesson_through(site, given, filled)):
+        helper = fills and not site.argument("group", 2)
+        if given and (filled or not fills) and (lesson := lesson_through(site, given, filled, helpers=helper)):
             yield site.finding(
                 f"`{site.called}` passes no gradient back, and nothing else uses what `{lesson.forward}` gives: "
                 "that part of the model learns nothing from it, and nothing is said",
