@@ -14,9 +14,11 @@ from .modality_configs import WrongTemplate
 from .optimizers import ClipScaled, OptimizerFirst
 from .pad_masks import PadIsEos
 from .pickles import UnsafeLoad
+from .reductions import ReducedToOne
 from .registrations import RegistrationLost
 from .renames import KeyRename, StalePattern
 from .site import Mutator
+from .waits import NotWaited
 from .yaml_floats import FloatWithoutDot
 
 
@@ -36,9 +38,11 @@ def mutators() -> list[Mutator]:
         GlobalRankDevice(),
         KeyRename(),
         MediaDropped(),
+        NotWaited(),
         OptimizerFirst(),
         PadIsEos(),
         PlaceholdersCut(),
+        ReducedToOne(),
         RegistrationLost(),
         StalePattern(),
         SubgroupRoot(),

@@ -29,7 +29,7 @@ class Imports:
     `unclear` says that there is too much of them to be read; then anything may be imported.
     """
 
-    __slots__ = ("_relative", "data", "plain", "taken", "unclear")
+    __slots__ = ("_handed", "_relative", "data", "plain", "taken", "unclear")
 
     def __init__(self, data: bytes) -> None:
         self.data = data = plain_lines(data)
@@ -37,6 +37,7 @@ class Imports:
         self.plain: list[bytes] = []
         self.unclear = False
         self._relative: list[tuple[list[str], str, frozenset[str]]] | None = None
+        self._handed: dict[bytes, bool] = {}
         left = _MOST_READ * len(data)
         at = data.find(b"import")
         while at >= 0:
@@ -175,8 +176,14 @@ class Imports:
                 if before.endswith(name) and (len(before) == len(name) or before[-len(name) - 1] not in _NAME_BYTES):
                     return True
                 at = data.find(b"." + member, at + 1)
-        if self._alone(name):
-            return True
+        # Rules ask for different members of the same package: what goes for all of them is looked for once.
+        if name not in self._handed:
+            self._handed[name] = self._alone(name) or self._handed_on(name)
+        return self._handed[name]
+
+    def _handed_on(self, name: bytes) -> bool:
+        """Whether a name is given to another: `d = dist`."""
+        data = self.data
         for lead in _HANDED_ON:
             at = data.find(lead + name)
             while at >= 0:

@@ -49,18 +49,25 @@ if TYPE_CHECKING:
     from shardlint.changes.site import Change
     from shardlint.configs.meant import DIFFUSION, MEDIA, TEXT, Meant, Told
     from shardlint.configs.site import Scalar
+    from shardlint.facts.background import under_way
     from shardlint.facts.batching import Batching, Modalities, batchings
+    from shardlint.facts.callers import calls_around
+    from shardlint.facts.derivation import Derivation, derivation
     from shardlint.facts.divergent import Divergent
     from shardlint.facts.fresh_optimizers import is_fresh
+    from shardlint.facts.handles import Handle, handle
     from shardlint.facts.label_masks import masked_labels
     from shardlint.facts.model_types import mismatch
     from shardlint.facts.origins import Origin, origin
     from shardlint.facts.packed_rows import SAMPLES, counted_row, joined_row
     from shardlint.facts.pad_tokens import EosPad, eos_pad
+    from shardlint.facts.partings import partings
     from shardlint.facts.patches import dead_patch
     from shardlint.facts.registrations import idle_function, unnamed_module
     from shardlint.facts.samples import Keys
     from shardlint.facts.signatures import signature
+    from shardlint.facts.tensor_uses import tensor_uses
+    from shardlint.facts.trained_values import Lesson, lesson_through
     from shardlint.facts.truncation import uncut_beside
     from shardlint.finding import Severity
     from shardlint.runtime.checkpoint.subject import Checkpoint
@@ -76,12 +83,15 @@ _ON_DEMAND = {
     "Change": "shardlint.changes.site",
     "Checkpoint": "shardlint.runtime.checkpoint.subject",
     "DIFFUSION": "shardlint.configs.meant",
+    "Derivation": "shardlint.facts.derivation",
     "Division": "shardlint.runtime.placements",
     "Entry": "shardlint.runtime.plan",
     "EosPad": "shardlint.facts.pad_tokens",
     "Divergent": "shardlint.facts.divergent",
+    "Handle": "shardlint.facts.handles",
     "Heads": "shardlint.runtime.heads",
     "Keys": "shardlint.facts.samples",
+    "Lesson": "shardlint.facts.trained_values",
     "MEDIA": "shardlint.configs.meant",
     "Meant": "shardlint.configs.meant",
     "Modalities": "shardlint.facts.batching",
@@ -93,21 +103,28 @@ _ON_DEMAND = {
     "TEXT": "shardlint.configs.meant",
     "Told": "shardlint.configs.meant",
     "batchings": "shardlint.facts.batching",
+    "calls_around": "shardlint.facts.callers",
     "close_style": "shardlint.runtime.placements",
     "counted_row": "shardlint.facts.packed_rows",
     "dead_patch": "shardlint.facts.patches",
+    "derivation": "shardlint.facts.derivation",
     "eos_pad": "shardlint.facts.pad_tokens",
     "gib": "shardlint.runtime.shares",
+    "handle": "shardlint.facts.handles",
     "idle_function": "shardlint.facts.registrations",
     "is_fresh": "shardlint.facts.fresh_optimizers",
     "mismatch": "shardlint.facts.model_types",
     "joined_row": "shardlint.facts.packed_rows",
     "known_styles": "shardlint.runtime.placements",
+    "lesson_through": "shardlint.facts.trained_values",
     "masked_labels": "shardlint.facts.label_masks",
     "origin": "shardlint.facts.origins",
     "parent_of": "shardlint.runtime.model_facts",
+    "partings": "shardlint.facts.partings",
     "signature": "shardlint.facts.signatures",
+    "tensor_uses": "shardlint.facts.tensor_uses",
     "uncut_beside": "shardlint.facts.truncation",
+    "under_way": "shardlint.facts.background",
     "starred": "shardlint.runtime.matchers",
     "unnamed_module": "shardlint.facts.registrations",
 }
@@ -329,6 +346,7 @@ __all__ = [
     "CheckpointRule",
     "Compared",
     "ConfigRule",
+    "Derivation",
     "Divergence",
     "Divergent",
     "Division",
@@ -344,12 +362,14 @@ __all__ = [
     "Function",
     "Given",
     "Good",
+    "Handle",
     "Heads",
     "InFileWith",
     "InFunctionWith",
     "Iterator",
     "Judgements",
     "Keys",
+    "Lesson",
     "LocalRule",
     "Matching",
     "Meant",
@@ -378,30 +398,37 @@ __all__ = [
     "Told",
     "Written",
     "batchings",
+    "calls_around",
     "close_style",
     "counted_row",
     "dead_patch",
+    "derivation",
     "entries",
     "entry",
     "eos_pad",
     "file_calls",
     "gib",
+    "handle",
     "idle_function",
     "inference",
     "is_fresh",
     "joined_row",
     "known_styles",
+    "lesson_through",
     "masked_labels",
     "mismatch",
     "observation",
     "origin",
     "parent_of",
+    "partings",
     "research",
     "safe",
     "signature",
     "starred",
     "table",
+    "tensor_uses",
     "uncut_beside",
+    "under_way",
     "unnamed_module",
     "unsafe",
 ]

@@ -42,6 +42,26 @@ MODULAR = """
     """
 
 HEALTHY: dict[str, dict[str, str]] = {
+    "async-collective-not-waited": {
+        "a.py": """
+            import torch.distributed as dist
+
+            def mean(value):
+                dist.all_reduce(value)
+                return value / dist.get_world_size()
+            """
+    },
+    "reduce-then-branch": {
+        "a.py": """
+            import torch.distributed as dist
+
+            def train(batches, least):
+                for total in batches:
+                    dist.all_reduce(total)
+                    if total.item() < least:
+                        break
+            """
+    },
     "rank-guarded-collective": {
         "a.py": """
             import torch.distributed as dist

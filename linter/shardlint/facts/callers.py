@@ -37,4 +37,23 @@ def given_by_callers(site: Site, parameter: str) -> list[tuple[Site, Expression]
     return found
 
 
-__all__ = ["given_by_callers"]
+def calls_around(site: Site) -> list[Site]:
+    """The calls of the function around a site, in all files of the project; those before one that cannot be told.
+
+    Empty for anything but a function of a module.
+    """
+    function = site.function.ast
+    if not isinstance(function, ast.FunctionDef) or not isinstance(site.module.parent(function), ast.Module):
+        return []
+    modules = site.project.modules
+    modules.adopt(site.module)
+    found: list[Site] = []
+    try:
+        for module, call in modules.calls(Definition(site.module, function)):
+            found.append(Site(module, Hit(call, site.function.name, CERTAIN), site.voice))
+    except Untold:
+        pass
+    return found
+
+
+__all__ = ["calls_around", "given_by_callers"]
