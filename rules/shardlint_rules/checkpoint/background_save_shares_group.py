@@ -31,6 +31,11 @@ class BackgroundSaveSharesGroup(LocalRule):
     severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.checkpoint.html")
     suspects = Call(*_ASYNC)
+    ranks = (
+        "rank 0 has its save thread in a collective while its main thread enters another one",
+        "rank 1 issues the two in the other order",
+        "both ranks mix up the two, or wait for each other for ever",
+    )
     symptoms = (r"AsyncCheckpointExecutor", r"Timed out waiting \d+ms for (?:send|recv) operation to complete")
     proof = ("test_background_save", "a rank that saves later waits in the barrier of another rank's gather")
     bad = (

@@ -38,6 +38,11 @@ class AsyncCollectiveNotWaited(LocalRule):
     suspects = Call(*(f"{package}.{name}" for package in _PACKAGES for name in _ALWAYS)) | (
         Call(*(f"{package}.{name}" for package in _PACKAGES for name in _ON_REQUEST.split())) & Spelled("async_op")
     )
+    ranks = (
+        "rank 0 starts the collective and goes on at once",
+        "rank 1 does, too, a moment later",
+        "both ranks read the tensor while it is still being filled: each sees other numbers, and nothing is said",
+    )
     symptoms = (
         r"(?i)gradients? (?:differ|is different) (?:between|from) runs?",
         r"(?i)non-?determinis\w+ (?:loss|grad)",

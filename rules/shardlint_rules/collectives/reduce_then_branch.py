@@ -32,6 +32,11 @@ class ReduceThenBranch(LocalRule):
     severity, since = "error", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.reduce")
     suspects = Call(*(f"{package}.reduce" for package in _PACKAGES)) & Written("reduce(")
+    ranks = (
+        "rank 0 holds the sum after `dist.reduce`, and decides by it",
+        "rank 1 holds whatever was in its tensor, and decides by that",
+        "both ranks part: one enters the next collective and waits for the other",
+    )
     symptoms = (r"Watchdog caught collective operation timeout", r"Detected mismatch between collectives on ranks")
     bad = (
         Bad(

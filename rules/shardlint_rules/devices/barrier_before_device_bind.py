@@ -29,6 +29,11 @@ class BarrierBeforeDeviceBind(LocalRule):
     severity, since, preview = "warning", "0.1.0", True
     evidence = research("https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.barrier")
     suspects = Call(*(f"{package}.init_process_group" for package in _PACKAGES))
+    ranks = (
+        "rank 0 takes GPU 0 for the barrier",
+        "rank 1 has chosen none yet, and takes GPU 0 as well",
+        "both ranks wait for each other on one GPU, or stop with `Duplicate GPU detected`",
+    )
     symptoms = (r"devices used by this process are currently unknown", r"Duplicate GPU detected")
     unproved = "it needs two GPUs"
     bad = (

@@ -30,6 +30,11 @@ class AllGatherDropsGrad(LocalRule):
     severity, since = "warning", "0.1.0"
     evidence = observation("https://docs.pytorch.org/docs/stable/distributed.html#torch.distributed.all_gather")
     suspects = (_GATHERS & (_LOSSES | _MODULES | _HELPERS)) | (_ACCELERATOR & _LOSSES)
+    ranks = (
+        "rank 0 gathers the features of all ranks, which come back without a gradient",
+        "rank 1 does the same: no loss reaches the features through the gather",
+        "both ranks train on and learn nothing from each other, or nothing at all",
+    )
     symptoms = (r"does not require grad and does not have a grad_fn", r"an autograd kernel was not registered")
     proof = (
         "test_all_gather_drops_grad",
