@@ -235,3 +235,20 @@ def test_loop_that_a_rank_leaves_by_its_clock() -> None:
 def test_groups_that_share_their_data(group: str, parts: bool) -> None:
     source = f"def f(x, {group}):\n    loss = F.relu(x)\n    if loss > 3:\n        dist.all_reduce(x, group={group})\n"
     assert bool(parted(source)[0]) is parts
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["if batch.sum() > 0:", "    dist.all_reduce(batch)"], "data"),
+        (["if (batch > best).any():", "    print(1)", "    dist.all_reduce(batch, op=best)"], "data"),
+        (["if batch.sum() > 0:", "    batch = batch + 1", "    dist.all_reduce(batch)"], ""),
+        (["if batch.sum() > 0:", "    dist.all_reduce(model)"], ""),
+        (["if batch is not None:", "    dist.all_reduce(batch)"], ""),
+        (["if len(batch) > 0:", "    dist.all_reduce(batch)"], ""),
+        (["if batch.dim() > 1:", "    dist.all_reduce(batch)"], ""),
+        (["if batch.sum() > 0:", "    all_reduce(batch)"], ""),
+    ],
+)
+def test_a_branch_on_what_it_reduces(lines: list[str], expected: str) -> None:
+    assert kind(*lines) == expected

@@ -28,6 +28,7 @@ from shardlint.facts.names import BY_NAME, CERTAIN, INFERRED, bindings_at, local
 from shardlint.facts.order import flow
 from shardlint.facts.rank_tests import rank_test
 from shardlint.facts.rank_values import single_return
+from shardlint.facts.reduced import reduced_below
 from shardlint.facts.values import made_from
 from shardlint.finding import Span
 
@@ -212,7 +213,7 @@ class _Search:
         bindings = _with_updated(self.module, node, found[0])
         kinds = [kind for binding in bindings if (kind := self._bound(node.id, binding)) != "constant"]
         if not kinds or not all(kinds):
-            return ""
+            return DATA if reduced_below(self.module, self.test, node.id) else ""
         self._handed_on(node, found[0])
         return kinds[0]
 

@@ -55,6 +55,9 @@ _LEADS = re.compile(
     r"|ckpt\w*|checkpointing|accelerator|fabric|engine|manager|trainer|strategy|dist|distributed)\.(?:async_)?"
     r"(?:save|load|gather|reduce|scatter|send|restore|resume|step)\w*"
 )
+_REDUCED = re.compile(r"\bif [^\n]*?\b([A-Za-z_]\w*)\b[^\n]*:[ \t]*\n(?:[^\n]*\n){0,4}?[^\n]*\ball_reduce\(\s*\1\b")
+"""A branch on something that it reduces soon after: it is another number on each rank."""
+_REDUCES = "all_reduce"
 _WIDEST = 100
 _WAITS_FOR_NOBODY = re.compile(r"save_for_backward|checkpointing_\w*able|ckpt_path|checkpoint_path")
 """Calls with such a word that wait for nobody."""
@@ -75,8 +78,8 @@ class LocalWords:
         text = data.decode("latin-1")
         words = self._words & identifiers
         stems = {_STEM_OF[name] for name in _MEASURED & identifiers} if DATA in self.kinds else ()
-        if not _compares(text, stems) and not any(
-            word + _ENDS[self._kind_of[word]] in text or f"{word} as " in text for word in words
+        if not any(word + _ENDS[self._kind_of[word]] in text or f"{word} as " in text for word in words) and not (
+            _compares(text, stems) or self._reduced(text)
         ):
             return False
         renamed = self.renamed(text, words)
@@ -86,7 +89,7 @@ class LocalWords:
         """Whether a file has one of the words at all."""
         if FILES not in self.kinds and _TRAINING.isdisjoint(identifiers):
             return False
-        measured = DATA in self.kinds and not identifiers.isdisjoint(_MEASURED)
+        measured = DATA in self.kinds and (_REDUCES in identifiers or not identifiers.isdisjoint(_MEASURED))
         return measured or not identifiers.isdisjoint(self._words)
 
     def renamed(self, text: str, words: Iterable[str] | None = None) -> dict[str, str]:
@@ -104,9 +107,14 @@ class LocalWords:
         """The kinds that a part of a file can hold a test of, with a call that may lead to a collective."""
         kinds = {kind for name, kind in renamed.items() if f"{name}(" in text}
         for kind in self.kinds:
-            if any(word + _ENDS[kind] in text for word in _SOURCES[kind]) or (kind == DATA and _compares(text, stems)):
+            if any(word + _ENDS[kind] in text for word in _SOURCES[kind]):
                 kinds.add(kind)
+        if DATA in self.kinds and (_compares(text, stems) or self._reduced(text)):
+            kinds.add(DATA)
         return [kind for kind in self.kinds if kind in kinds] if kinds and _leads(text) else []
+
+    def _reduced(self, text: str) -> bool:
+        return DATA in self.kinds and _REDUCES in text and _REDUCED.search(text) is not None
 
 
 @cache

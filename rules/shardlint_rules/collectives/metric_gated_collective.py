@@ -18,10 +18,11 @@ class MetricGatedCollective(ProgramRule):
     Agree on the number first, `dist.all_reduce(value, op=dist.ReduceOp.AVG)`, or broadcast the decision of one rank.
 
     Known limits
-    A number counts if its name speaks of a loss, metric or accuracy and this function has computed it; parameters
-    and attributes do not. Where a call on its way is not known, nothing is reported, and the function is
-    counted as not judged. Ranks that evaluate the same data have the same number: suppress the finding then. Nothing is
-    said of groups whose ranks share their batches (tensor or pipeline parallel).
+    A number counts if its name speaks of a loss, metric or accuracy and this function has computed it, or if the
+    branch reduces that very tensor; other parameters and attributes do not. Where a call on its way is not known,
+    nothing is reported, and the function is counted as not judged. Ranks that evaluate the same data have the same
+    number: suppress the finding then. Nothing is said of groups whose ranks share their batches (tensor or pipeline
+    parallel).
     """
 
     severity, since = "warning", "0.1.0"
@@ -44,7 +45,9 @@ class MetricGatedCollective(ProgramRule):
                 loss = torch.nn.functional.mse_loss(model(batch), batch)
                 if loss.item() < best:
                     dist.barrier()  # error
-
+            def ragged(x):
+                if x.sum() > 0:
+                    dist.all_reduce(x)  # error
             def train(steps, seconds):
                 start = now()
                 for step in steps:
@@ -55,6 +58,7 @@ class MetricGatedCollective(ProgramRule):
             """,
             waits={
                 "evaluate(lambda x: x + rank, torch.ones(1), 0.5)": "barrier",
+                "ragged(torch.ones(1) * rank)": "all_reduce",
                 "import time; train([lambda: time.sleep(rank), list], 0.5)": "barrier",
             },
         ),
@@ -102,13 +106,11 @@ class MetricGatedCollective(ProgramRule):
                 loss = mean(torch.nn.functional.mse_loss(model(batch), batch))
                 if loss.item() < best:
                     dist.barrier()
-
             def decided(loss_value, best):
                 stop = [loss_value > best]
                 dist.broadcast_object_list(stop, src=0)
                 if stop[0]:
                     dist.barrier()
-
             def given(loss, limit, step, args):
                 if loss > limit or step > args.warm_up:
                     dist.barrier()
