@@ -45,3 +45,31 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypa
         replace_file(str(path), b"new")
     assert path.read_bytes() == b"old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
+
+
+def test_a_link_stays_one(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "a").write_bytes(b"old")
+    (tmp_path / "link").symlink_to("there/a")
+    replace_file(str(tmp_path / "link"), b"new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "there" / "a").read_bytes() == b"new"
+
+
+def test_a_device_is_written_to() -> None:
+    replace_file(os.devnull, b"x")
+    with open(os.devnull, "rb") as device:
+        assert device.read() == b""
+    assert not os.path.isfile(os.devnull)
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        replace_file(str(path), b"new")
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["pipe"]

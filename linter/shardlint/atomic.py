@@ -8,21 +8,30 @@ import os
 def replace_file(path: str, data: bytes) -> None:
     """Write `data` to `path` through a temporary file in the same folder; the mode of an existing file is kept.
 
+    A link stays one: the file that it leads to is replaced. A device or a pipe, such as `/dev/null` or `/dev/stdout`, is
+    written to.
+
     Raises:
         OSError: the folder is missing or not writable; then an existing file is unchanged and nothing is left over.
     """
+    import stat
     from tempfile import mkstemp
 
-    folder, name = os.path.split(os.path.abspath(path))
     try:
-        mode = os.stat(path).st_mode & 0o7777
+        mode = os.stat(path).st_mode
     except FileNotFoundError:
-        mode = 0o666 & ~_umask()
+        mode = stat.S_IFREG | 0o666 & ~_umask()
+    if not stat.S_ISREG(mode):
+        with open(path, "wb") as file:
+            file.write(data)
+        return
+    path = os.path.realpath(path)
+    folder, name = os.path.split(path)
     handle, temporary = mkstemp(prefix=f".{name}.", suffix=".tmp", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        os.chmod(temporary, mode)
+        os.chmod(temporary, stat.S_IMODE(mode))
         os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)

@@ -204,6 +204,15 @@ def test_where_python_raises_the_answer_is_unknown_and_says_why(source: str, rea
         ("all([nowhere, 0])", False),
         ("any(nowhere)", UNKNOWN),
         ("[x for x in mixed if x > 1] == []", UNKNOWN),
+        ("values('train.open.*') == []", UNKNOWN),
+        ("len(values('*.open.*')) == 0", UNKNOWN),
+        ("any(values('train.open.*'))", UNKNOWN),
+        ("any(values('train.*'))", True),
+        ("any(values('train.[*].x'))", False),
+        ("any(values('mixed[*].x'))", UNKNOWN),
+        ("all(values('*.zero'))", False),
+        ("all(values('*.*.x'))", UNKNOWN),
+        ("any(true for x in values('train.open.*'))", UNKNOWN),
         ("world_size == 1", UNKNOWN),
         ("version('torch') >= '2.6'", UNKNOWN),
         ("env('X') == '1'", UNKNOWN),
@@ -251,6 +260,19 @@ def test_names_under_let_are_computed_once_and_in_order() -> None:
         "a name is asked for its truth where it stands for a condition"
     )
     assert Expression("[half for x in names]", (), scope).of(run) == [6, 6]
+
+
+def test_a_name_that_loops_leaves_the_item_of_the_loop_around_it() -> None:
+    scope = Scope()
+    define({"known": "[x for x in [5] if x > nowhere] == [1]"}, scope)
+    assert Condition("any(known or y == 5 for y in [1])", (), scope).of(trial()) is UNKNOWN
+    assert Condition("any(known or y == 1 for y in [1])", (), scope).of(trial()) is True
+
+
+@pytest.mark.parametrize("given", [float("inf"), float("-inf"), float("nan")])
+def test_a_number_of_yaml_that_is_not_finite_is_no_key_of_that_name(given: float) -> None:
+    with pytest.raises(CheckProblem, match="a float is finite"):
+        Expression(given, (), Scope())
 
 
 def test_doubling_names_cost_no_more_than_they_say() -> None:
@@ -346,6 +368,10 @@ REFUSED = {
     "x for x in a": "is no expression",
     "exists(x for x in a)": "takes a key",
     "(x for x in a)": "alone in a call",
+    "divides((x for x in a), 2)": "alone in a call",
+    "startswith((x for x in a), 'b')": "alone in a call",
+    "max((x for x in a), 3)": "alone in a call",
+    "1e999": "a float is finite",
     "len(x for x in a)": "takes a list",
     "[x for x in a for y in b]": "one `for`",
     "[[y for y in x] for x in a]": "one `for`",

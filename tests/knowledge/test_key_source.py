@@ -58,6 +58,7 @@ DOCUMENT = source(TEXT)
         ("train.missing", UNKNOWN),
         ("train.tagged", UNKNOWN),
         ("train.tagged.below", UNKNOWN),
+        ("train.lr_text.below", ABSENT),
         ("train.empty", None),
         ("train.empty.below", ABSENT),
         ("train.steps.below", ABSENT),
@@ -220,3 +221,36 @@ def test_a_plain_mapping_is_read_alike(key: str, value: object, written: object)
 def test_the_keys_of_a_plain_mapping_that_fit() -> None:
     assert PLAIN.matching(key_pattern("train.lr*", ())) == [("train", "lr"), ("train", "lr_text")]
     assert PLAIN.matching(key_pattern("l[*].a", ())) == [("l", 0, "a")]
+
+
+OPEN = 'm: {a: "${x}", b: 1e-5, c: {d: 1}}\nl: [{a: 1}, "${y}"]\nt: !load w.yaml\n'
+
+
+@pytest.mark.parametrize(
+    ("pattern", "hiding"),
+    [
+        ("m.*", None),
+        ("m.a.*", "m.a"),
+        ("m.*.d", "m.a"),
+        ("m.b.*", None),
+        ("m.c.*", None),
+        ("l[*].a", "l[1]"),
+        ("l[0].*", None),
+        ("t.*", "t"),
+        ("none.*", None),
+    ],
+)
+def test_where_more_keys_may_come_in_a_run(pattern: str, hiding: str | None) -> None:
+    wanted = None if hiding is None else key_path(hiding, ())
+    assert source(OPEN).hiding(key_pattern(pattern, ())) == wanted
+    plain = {"m": {"a": "${x}", "b": "1e-5", "c": {"d": 1}}, "l": [{"a": 1}, "${y}"], "t": "${t}"}
+    assert PlainSource(plain).hiding(key_pattern(pattern, ())) == wanted
+
+
+def test_other_files_may_add_keys_but_to_no_list_that_is_written() -> None:
+    composed = source("defaults: [base]\nm: {a: 1}\nl: [{a: 1}]\n")
+    assert composed.hiding(key_pattern("m.*", ())) == ("m", "*")
+    assert composed.hiding(key_pattern("k[*].a", ())) == ("k", "[*]", "a")
+    assert composed.hiding(key_pattern("l[*].a", ())) is None
+    assert composed.hiding(key_pattern("m.a", ())) is None
+    assert composed.why(("m", "*")) == "`m.*` may stand in a file that this one takes keys from"

@@ -41,6 +41,7 @@ def broken(plain: Mapping[str, object], values: dict[str, Any]) -> list[tuple[st
         (EXCLUSIVE, {"fp16": True, "bf16": "${x}"}, []),
         (EXCLUSIVE, {"fp16": True}, []),
         (EXCLUSIVE, {}, []),
+        (EXCLUSIVE, {"fp16": True, "fp8": "${x}"}, []),
         (REQUIRES, {"a": {"pad": True}}, ["a.pad", "a.pad"]),
         (REQUIRES, {"a": {"pad": True, "dyn": True, "len": 0}}, ["a.pad"]),
         (REQUIRES, {"a": {"pad": True, "dyn": True, "len": 8}}, []),
@@ -169,6 +170,7 @@ def test_what_is_unknown_is_counted() -> None:
         return [one.reason for one in ConfigCheck(plain).judge_plain(values) if isinstance(one, NotJudged)]
 
     assert reasons(EXCLUSIVE, {"fp16": True, "bf16": "${x}"}) == ["`bf16` is a value that only a run can tell"]
+    assert reasons(EXCLUSIVE, {"fp16": True, "fp8": "${x}"}) == ["`fp8` is a value that only a run can tell"]
     assert reasons(DIVIDES, {"m": {"heads": 3}}) == ["`t.tp` is not given, and its default is not known"]
     assert reasons(REMOVED, {"a": {"old": 1}}) == ["the version of `trl` is not known"]
     assert reasons(NO_EFFECT, {"o": {"muon_lr": 1}}) == ["`o.type` is not given, and its default is not known"]
@@ -193,6 +195,7 @@ def test_what_is_unknown_is_counted() -> None:
         ({"kind": "product", "value": "a", "factors": ["b"]}, ("factors",), "a list of 2 to"),
         ({"kind": "product", "value": "a", "factors": ["b", "("]}, ("factors", 1), "is no expression"),
         ({"kind": "one-of", "keys": ["a"], "values": [[1]]}, ("values", 0), "a value is a text"),
+        ({"kind": "one-of", "keys": ["a"], "values": [float("inf")]}, ("values", 0), "a value is a text"),
         ({"kind": "one-of", "keys": ["a"], "values": []}, ("values",), "a list of 1 to"),
         ({"kind": "no-effect", "keys": ["a"]}, ("kind",), "needs `when` or `unless`"),
         ({"kind": "renamed", "from": "a"}, (), "`renamed` needs `to`"),

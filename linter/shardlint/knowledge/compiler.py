@@ -208,6 +208,8 @@ class Compiler:
             for trial.item in items:
                 kept = keep(trial)
                 if kept is UNKNOWN:
+                    # A name under `let` may be computed inside of another loop, which goes on with its own item.
+                    trial.item = before
                     return UNKNOWN
                 if kept:
                     found.append(element(trial))
@@ -259,9 +261,9 @@ class Compiler:
             known = ", ".join(sorted((*FUNCTIONS, *_ASKING)))
             raise self.refused(f"`{name}` is no function of expressions; there are {known}")
         self.check_count(node, function.least, function.most)
-        if isinstance(arguments[0], ast.GeneratorExp):
+        if isinstance(arguments[0], ast.GeneratorExp) and len(arguments) == 1:
             return self.over_generator(name, function, arguments[0])
-        values = [self.value(argument) for argument in arguments]
+        values = [self.decider(argument) if name in ("any", "all") else self.value(argument) for argument in arguments]
         call = function.call
 
         def called(trial: Trial) -> object:
@@ -367,11 +369,15 @@ class Compiler:
         self.check_count(node, 1, 1)
         return self.read(self.key_argument(node).path)
 
-    def values(self, node: ast.Call) -> Value:
+    def values(self, node: ast.Call, *, deciding: bool = False) -> Value:
+        """`values("a.*")`. Where more keys may come from elsewhere it is unknown.
+
+        deciding: it is then the known values and an unknown one, which lets `any` and `all` decide by the known ones.
+        """
         self.check_count(node, 1, 1)
         pattern = key_pattern(self.text_argument(node, 0, "keys such as 'train.optimizer.muon_*'"), self.where)
 
-        name = (f"values {pattern.text}", False)
+        name = (f"values {pattern.text}", deciding)
 
         def values(trial: Trial) -> object:
             known = trial.lets.get(name)
@@ -379,11 +385,24 @@ class Compiler:
                 paths = trial.source.matching(pattern)
                 trial.spend(len(paths))
                 reads = tuple(Read("key", pointer_of(path), path) for path in paths)
-                known = trial.lets[name] = ([trial.key(read) for read in reads], reads)
+                found = [trial.key(read) for read in reads]
+                hiding = trial.source.hiding(pattern)
+                if hiding is None:
+                    known = (found, reads)
+                else:
+                    reads = (*reads, Read("key", pointer_of(hiding), hiding))
+                    known = ([*found, UNKNOWN] if deciding else UNKNOWN, reads)
+                trial.lets[name] = known
             trial.reads += known[1]
             return known[0]
 
         return values
+
+    def decider(self, node: ast.expr) -> Value:
+        """The list of which `any` or `all` is asked."""
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "values":
+            return self.values(node, deciding=True)
+        return self.value(node)
 
     def version(self, node: ast.Call) -> Value:
         self.check_count(node, 1, 1)

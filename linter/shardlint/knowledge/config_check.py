@@ -33,11 +33,13 @@ COMMON = ("files", "kind", "let", "when", "unless", "at")
 MAX_SIZES = 64
 """World sizes that a check is tried with; more are not looked at."""
 
+MAX_FILES = 50
+"""Patterns of paths."""
+
 FEASIBLE_AMONG = tuple(sorted({2**power for power in range(13)} | {8 * nodes for nodes in range(1, 17)}))
 """World sizes that `{feasible.world_size}` chooses from: powers of two, and up to 16 nodes of 8."""
 
 _MOST_FEASIBLE = 8
-_MOST_FILES = 50
 
 
 class Broken(NamedTuple):
@@ -390,8 +392,8 @@ def _conditions(plain: Mapping[str, object], name: str) -> Iterator[tuple[object
 def _files(plain: Mapping[str, object]) -> tuple[str, ...]:
     given = plain.get("files", [])
     names = given if is_list(given) else [given]
-    if len(names) > _MOST_FILES:
-        raise CheckProblem(("files",), f"`files` has at most {_MOST_FILES} patterns")
+    if len(names) > MAX_FILES:
+        raise CheckProblem(("files",), f"`files` has at most {MAX_FILES} patterns")
     for index, name in enumerate(names):
         if not isinstance(name, str) or not name.strip():
             raise CheckProblem(("files", index), "`files` are patterns of paths such as `configs/**/*.yaml`")

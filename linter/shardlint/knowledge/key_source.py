@@ -71,6 +71,25 @@ class DocumentSource:
             found = [(*path, step) for path in found for step in self._steps(path) if pattern.fits(depth, step)]
         return found
 
+    def hiding(self, pattern: KeyPattern) -> Path | None:
+        """A key below which more keys may fit a pattern than are written; None without one."""
+        if self._composed and not self._is_whole(pattern):
+            return pattern.steps
+        found: list[Path] = [()]
+        for depth in range(len(pattern.steps)):
+            for path in found:
+                place = self._place(path)
+                if place is not None and _is_open(place.value):
+                    return path
+            found = [(*path, step) for path in found for step in self._steps(path) if pattern.fits(depth, step)]
+        return None
+
+    def _is_whole(self, pattern: KeyPattern) -> bool:
+        """Whether other files that this one takes keys from cannot add to a pattern: a list is replaced as a whole."""
+        first = pattern.globs.index(True) if True in pattern.globs else len(pattern.steps)
+        place = self._place(pattern.steps[:first])
+        return place is not None and (first == len(pattern.steps) or place.value.kind == "sequence")
+
     def why(self, path: Path) -> str:
         """Why a key is `UNKNOWN` or `ABSENT`."""
         name = pointer_of(path)
@@ -100,7 +119,7 @@ class DocumentSource:
     def _missing(self, path: Path) -> object:
         """What a key is that is not written: unknown below a value that only a run resolves."""
         above = self._above(path).value
-        if self._composed or (above.kind == "scalar" and _settled_node(above, [1]) is UNKNOWN):
+        if self._composed or _is_open(above):
             return UNKNOWN
         return ABSENT
 
@@ -139,6 +158,11 @@ class DocumentSource:
         return range(len(place.value.items)) if place.value.kind == "sequence" else self._entries_of(place.value)
 
 
+def _is_open(node: Node) -> bool:
+    """Whether a value may become a mapping or a list in a run, so that keys may lie below it."""
+    return node.kind == "scalar" and (not _STANDARD.fullmatch(node.tag) or _is_open_text(node.value))
+
+
 _SOURCES: WeakKeyDictionary[Document, tuple[DocumentSource, ...]] = WeakKeyDictionary()
 
 
@@ -154,7 +178,7 @@ class PlainSource:
         for step in path:
             inner = _plain_child(value, step)
             if inner is ABSENT:
-                return UNKNOWN if isinstance(value, str) and _settled(value, [1]) is UNKNOWN else ABSENT
+                return UNKNOWN if _is_open_text(value) else ABSENT
             value = inner
         return _settled(value, [MAX_ITEMS])
 
@@ -164,7 +188,7 @@ class PlainSource:
         for step in path:
             inner = _plain_child(value, step)
             if inner is ABSENT:
-                return UNKNOWN if isinstance(value, str) and _settled(value, [1]) is UNKNOWN else False
+                return UNKNOWN if _is_open_text(value) else False
             value = inner
         return True
 
@@ -172,13 +196,18 @@ class PlainSource:
         """The keys that are there and fit a pattern."""
         found: list[tuple[Path, object]] = [((), self._values)]
         for depth in range(len(pattern.steps)):
-            found = [
-                ((*path, step), inner)
-                for path, value in found
-                for step, inner in _plain_steps(value)
-                if pattern.fits(depth, step)
-            ]
+            found = _plain_fitting(found, pattern, depth)
         return [path for path, _ in found]
+
+    def hiding(self, pattern: KeyPattern) -> Path | None:
+        """A key below which more keys may fit a pattern than are there; None without one."""
+        found: list[tuple[Path, object]] = [((), self._values)]
+        for depth in range(len(pattern.steps)):
+            for path, value in found:
+                if _is_open_text(value):
+                    return path
+            found = _plain_fitting(found, pattern, depth)
+        return None
 
     def why(self, path: Path) -> str:
         """Why a key is `UNKNOWN` or `ABSENT`."""
@@ -191,6 +220,21 @@ class PlainSource:
         """The first character."""
         del path
         return _TOP
+
+
+def _plain_fitting(found: list[tuple[Path, object]], pattern: KeyPattern, depth: int) -> list[tuple[Path, object]]:
+    """What lies one step below plain values and fits a pattern there."""
+    return [
+        ((*path, step), inner)
+        for path, value in found
+        for step, inner in _plain_steps(value)
+        if pattern.fits(depth, step)
+    ]
+
+
+def _is_open_text(value: object) -> bool:
+    """Whether a plain value may become a mapping or a list in a run, which `1e-5` never does."""
+    return isinstance(value, str) and _OPEN.search(value) is not None
 
 
 def _plain_steps(value: object) -> Iterable[tuple[str | int, object]]:

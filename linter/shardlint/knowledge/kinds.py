@@ -22,6 +22,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
+from math import isfinite
 from typing import NamedTuple
 
 from shardlint.knowledge.key_path import KeyPattern, key_path, key_pattern
@@ -149,7 +150,8 @@ def _product(plain: Plain) -> Iterator[Clause]:
 def _one_of(plain: Plain) -> Iterator[Clause]:
     values = _list(plain, "values")
     for index, value in enumerate(values):
-        if not isinstance(value, (str, int, float)) and value is not None:
+        finite = not isinstance(value, float) or isfinite(value)
+        if not finite or (not isinstance(value, (str, int, float)) and value is not None):
             raise CheckProblem(("values", index), "a value is a text, a number, true, false or null")
     named = literal(", ".join(str(value) for value in values))
     yield Clause(

@@ -6,6 +6,7 @@ The text is parsed, never run. A node that is not listed here is refused, so wha
 from __future__ import annotations
 
 import ast
+import math
 import warnings
 from collections.abc import Mapping
 
@@ -86,6 +87,8 @@ def parse(source: object, where: tuple[str | int, ...]) -> ast.expr:
         CheckProblem: it is no expression, too large, or uses what is not allowed.
     """
     if isinstance(source, (bool, int, float)):
+        # The text of an infinite float would be a name, and so a key.
+        _check_constant(source, where)
         source = repr(source)
     if not isinstance(source, str) or not source.strip():
         raise CheckProblem(where, "an expression is a text such as `train.fsdp_mode == 'fsdp2'`")
@@ -147,6 +150,8 @@ def _check_constant(value: object, where: tuple[str | int, ...]) -> None:
         raise CheckProblem(where, f"`{value!r}` is not allowed: values are numbers, texts, true, false and null")
     if isinstance(value, int) and not -MAX_INT <= value <= MAX_INT:
         raise CheckProblem(where, "an integer has at most 128 bits")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise CheckProblem(where, "a float is finite: `.inf` and `.nan` are no values of an expression")
     if isinstance(value, str) and len(value) > MAX_TEXT:
         raise CheckProblem(where, f"a text has at most {MAX_TEXT:,} characters")
 

@@ -39,6 +39,10 @@ class Source(Protocol):
         """The keys that are written and fit a pattern, in the order of the file."""
         ...
 
+    def hiding(self, pattern: KeyPattern) -> Path | None:
+        """A key below which a run may have more keys that fit a pattern than are written; None without one."""
+        ...
+
     def why(self, path: Path) -> str:
         """Why a key is `UNKNOWN` or `ABSENT`, as the end of a sentence."""
         ...
