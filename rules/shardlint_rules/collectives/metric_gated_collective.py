@@ -24,7 +24,7 @@ class MetricGatedCollective(ProgramRule):
     said of groups whose ranks share their batches (tensor or pipeline parallel).
     """
 
-    severity, since = "warning", "0.1.0"
+    severity, since, preview = "warning", "0.1.0", True
     evidence = observation("https://github.com/pytorch/pytorch/issues/77562")
     suspects = Divergence(guard=NUMBERS, effect=_COLLECTIVES, extended_by="collectives")
     symptoms = (r"Watchdog caught collective operation timeout", r"Timed out waiting \d+ms for (?:recv|send) operation")
