@@ -26,7 +26,7 @@ class RankLocalSkip(ProgramRule):
     optimizer's step after `backward` makes weights differ, but nobody wait.
     """
 
-    severity, since = "warning", "0.1.0"
+    severity, since, preview = "warning", "0.1.0", True
     evidence = observation("https://github.com/NVIDIA-NeMo/Automodel/issues/2468")
     suspects = Divergence(guard=NUMBERS, effect=_STEPS)
     ranks = (
