@@ -6,6 +6,7 @@ from .collators import ColumnsRemoved, MediaDropped, PlaceholdersCut
 from .collectives import rank_guards
 from .devices import GlobalRankDevice
 from .epochs import EpochNotSet
+from .futures import FutureDropped
 from .generated_files import GeneratedEdit, GeneratedOrphan, GeneratedStale
 from .group_roots import SubgroupRoot
 from .load_templates import EmptyTemplate
@@ -28,6 +29,7 @@ def mutators() -> list[Mutator]:
         EmptyTemplate(),
         EpochNotSet(),
         FloatWithoutDot(),
+        FutureDropped(),
         GeneratedEdit(),
         GeneratedOrphan(),
         GeneratedStale(),

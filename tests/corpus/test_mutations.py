@@ -60,6 +60,15 @@ HEALTHY: dict[str, dict[str, str]] = {
                 return group
             """
     },
+    "async-save-future-dropped": {
+        "a.py": """
+            import torch.distributed.checkpoint as dcp
+
+            def save(state, path):
+                pending = dcp.async_save(state, checkpoint_id=path)
+                return pending
+            """
+    },
     "rank-guarded-checkpoint": {
         "a.py": """
             import torch.distributed.checkpoint as dcp
