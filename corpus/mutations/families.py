@@ -17,6 +17,7 @@ from .pickles import UnsafeLoad
 from .registrations import RegistrationLost
 from .renames import KeyRename, StalePattern
 from .site import Mutator
+from .temporaries import CollectiveOnCopy
 from .yaml_floats import FloatWithoutDot
 
 
@@ -25,6 +26,7 @@ def mutators() -> list[Mutator]:
     found: list[Mutator] = [
         *rank_guards(),
         ClipScaled(),
+        CollectiveOnCopy(),
         ColumnsRemoved(),
         EmptyTemplate(),
         EpochNotSet(),

@@ -60,6 +60,15 @@ HEALTHY: dict[str, dict[str, str]] = {
                 return group
             """
     },
+    "collective-on-temporary": {
+        "a.py": """
+            import torch.distributed as dist
+
+            def mean(value):
+                dist.all_reduce(value)
+                return value / dist.get_world_size()
+            """
+    },
     "async-save-future-dropped": {
         "a.py": """
             import torch.distributed.checkpoint as dcp
