@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from shardlint.configs.site import Scalar
     from shardlint.facts.batching import Batching, Modalities, batchings
     from shardlint.facts.divergent import Divergent
+    from shardlint.facts.file_order import LISTING, in_file_order
     from shardlint.facts.fresh_optimizers import is_fresh
     from shardlint.facts.label_masks import masked_labels
     from shardlint.facts.model_types import mismatch
@@ -81,6 +82,7 @@ _ON_DEMAND = {
     "Divergent": "shardlint.facts.divergent",
     "Heads": "shardlint.runtime.heads",
     "Keys": "shardlint.facts.samples",
+    "LISTING": "shardlint.facts.file_order",
     "MEDIA": "shardlint.configs.meant",
     "Meant": "shardlint.configs.meant",
     "Modalities": "shardlint.facts.batching",
@@ -98,6 +100,7 @@ _ON_DEMAND = {
     "eos_pad": "shardlint.facts.pad_tokens",
     "gib": "shardlint.runtime.shares",
     "idle_function": "shardlint.facts.registrations",
+    "in_file_order": "shardlint.facts.file_order",
     "is_fresh": "shardlint.facts.fresh_optimizers",
     "mismatch": "shardlint.facts.model_types",
     "joined_row": "shardlint.facts.packed_rows",
@@ -307,6 +310,7 @@ __all__ = [
     "CEILINGS",
     "DIFFUSION",
     "KINDS",
+    "LISTING",
     "MEDIA",
     "MISSING",
     "RANK",
@@ -382,6 +386,7 @@ __all__ = [
     "file_calls",
     "gib",
     "idle_function",
+    "in_file_order",
     "inference",
     "is_fresh",
     "joined_row",
