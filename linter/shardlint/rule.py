@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from shardlint.facts.registrations import idle_function, unnamed_module
     from shardlint.facts.samples import Keys
     from shardlint.facts.signatures import signature
+    from shardlint.facts.text_order import in_text_order
     from shardlint.facts.truncation import uncut_beside
     from shardlint.finding import Severity
     from shardlint.runtime.checkpoint.subject import Checkpoint
@@ -101,6 +102,7 @@ _ON_DEMAND = {
     "gib": "shardlint.runtime.shares",
     "idle_function": "shardlint.facts.registrations",
     "in_file_order": "shardlint.facts.file_order",
+    "in_text_order": "shardlint.facts.text_order",
     "is_fresh": "shardlint.facts.fresh_optimizers",
     "mismatch": "shardlint.facts.model_types",
     "joined_row": "shardlint.facts.packed_rows",
@@ -387,6 +389,7 @@ __all__ = [
     "gib",
     "idle_function",
     "in_file_order",
+    "in_text_order",
     "inference",
     "is_fresh",
     "joined_row",

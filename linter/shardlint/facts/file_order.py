@@ -30,23 +30,23 @@ def in_file_order(listing: Site) -> list[Expression]:
     """
     found, waiting, known = list[ast.expr](), [listing.ast], set[tuple[str, ...]]()
     while waiting:
-        top = _widest(listing, waiting.pop())
+        top = widest(listing, waiting.pop())
         found.append(top)
-        for holder in _holders(listing, top):
-            key = _key(holder)
+        for holder in holders(listing, top):
+            key = key_of(holder)
             if not key or key in known:
                 continue
             known.add(key)
-            reads = _reads(listing, holder)
-            if any(_sorts(listing, read) for read in reads):
+            held = reads(listing, holder)
+            if any(_sorts(listing, read) for read in held):
                 return []
-            waiting += reads
+            waiting += held
     if any(_sorts(listing, place) for place in found):
         return []
     return [Expression(listing.module, place, listing.voice) for place in found]
 
 
-def _widest(site: Site, place: ast.expr) -> ast.expr:
+def widest(site: Site, place: ast.expr) -> ast.expr:
     """The largest expression around a place that still has its items in its order."""
     while (outer := _keeping(site, place)) is not None:
         place = outer
@@ -69,11 +69,11 @@ def _keeping(site: Site, place: ast.expr) -> ast.expr | None:
     return outer if isinstance(outer, (ast.Starred, ast.IfExp)) else None
 
 
-def _holders(site: Site, place: ast.expr) -> list[ast.expr]:
+def holders(site: Site, place: ast.expr) -> list[ast.expr]:
     """What gets the value of an expression, whole or one by one, in its order."""
     outer = site.module.parent(place)
     if isinstance(outer, ast.Assign) and outer.value is place:
-        return [target for target in outer.targets if _key(target)]
+        return [target for target in outer.targets if key_of(target)]
     if isinstance(outer, (ast.AnnAssign, ast.AugAssign, ast.NamedExpr)) and outer.value is place:
         return [outer.target]
     if isinstance(outer, ast.Call) and place in outer.args:
@@ -90,7 +90,7 @@ def _grown(call: ast.Call) -> list[ast.expr]:
     return [func.value] if isinstance(func, ast.Attribute) and func.attr in _GROWS else []
 
 
-def _key(node: ast.expr) -> tuple[str, ...]:
+def key_of(node: ast.expr) -> tuple[str, ...]:
     """What two spellings of a name, or of an attribute of a name, share."""
     if isinstance(node, ast.Name):
         return (node.id,)
@@ -99,13 +99,13 @@ def _key(node: ast.expr) -> tuple[str, ...]:
     return ()
 
 
-def _reads(site: Site, holder: ast.expr) -> list[ast.expr]:
+def reads(site: Site, holder: ast.expr) -> list[ast.expr]:
     """The reads of a name in its function, or of an attribute of `self` in its class."""
     home: ast.AST = site.function.ast
     if isinstance(holder, ast.Attribute):
         home = site.module.enclosing_class(holder) or home
     nodes = [node for node in ast.walk(home) if isinstance(node, (ast.Name, ast.Attribute))]
-    return [node for node in nodes if isinstance(node.ctx, ast.Load) and _key(node) == _key(holder)]
+    return [node for node in nodes if isinstance(node.ctx, ast.Load) and key_of(node) == key_of(holder)]
 
 
 def _sorts(site: Site, place: ast.expr) -> bool:
@@ -123,4 +123,4 @@ def _sorts(site: Site, place: ast.expr) -> bool:
     return False
 
 
-__all__ = ["LISTING", "in_file_order"]
+__all__ = ["LISTING", "holders", "in_file_order", "key_of", "reads", "widest"]
