@@ -39,6 +39,7 @@ from shardlint.query import (
     Scalars,
     Sliced,
     Spelled,
+    UnboundOnRanks,
     Written,
 )
 from shardlint.syntax.edit import Edit
@@ -377,6 +378,7 @@ __all__ = [
     "Span",
     "Spelled",
     "Told",
+    "UnboundOnRanks",
     "Written",
     "batchings",
     "close_style",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from shardlint.rule import Bad, Call, Expression, Findings, Good, LocalRule, Site, observation
 
@@ -46,9 +47,6 @@ class AsyncSaveFutureDropped(LocalRule):
             from torch.distributed.checkpoint import async_save as start_save
 
             class Checkpoints:
-                def __init__(self):
-                    self._pending = None
-
                 def save(self, state, folder):
                     self._pending = start_save(state, checkpoint_id=folder)  # error
 
@@ -117,7 +115,8 @@ class AsyncSaveFutureDropped(LocalRule):
         if isinstance(target.ast, ast.Name):
             scope = site.module.scope(target.ast)
             return target.ast.id in scope.globals | scope.nonlocals or bool(_reads(site, target.ast.id))
-        return not isinstance(target.ast, ast.Attribute) or site.project.reads(target.ast.attr) > 0
+        name = target.last_name
+        return not name or bool(re.search(rf"\.{name}\b(?!\s*=[^=])", site.module.text) or site.project.reads(name))
 
     def _outlived(self, site: Site, target: Expression) -> bool:
         """Whether the same line may save again before anything reads the future."""
