@@ -115,7 +115,7 @@ class LocalRankAsShardIndex(LocalRule):
         if self._counts_node(shares) if shares is not None else site.name == "*.shard":
             return
         yield site.finding(
-            f"`{index.text}` is the rank on its node, but the data is divided over the whole job: the processes of that "
+            f"`{index.text}` is the rank on its node, but the data is divided over the whole job: processes of that "
             "number on other nodes read the same share, and the last shares are read by nobody",
             help="divide by the global rank: `dist.get_rank()`, or the variable `RANK`",
             at=index,
