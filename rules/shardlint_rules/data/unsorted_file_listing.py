@@ -120,6 +120,6 @@ class UnsortedFileListing(LocalRule):
             return ""
         if any(part.rank is not None for part in Expression(site.module, outer.slice, site.voice).parts):
             return f"each rank takes `{site.module.source(outer)}` of them"
-        bases = {site.module.source(base).rpartition(".")[2] for base in owner.bases} if owner is not None else set()
+        bases = {site.module.source(base).rpartition(".")[2] for base in (owner.bases if owner is not None else ())}
         by_sample = getattr(site.module.function(held.ast), "name", "") == "__getitem__"
         return f"sample `{site.module.source(outer.slice)}` is at that place" if by_sample and bases & _DATASETS else ""
