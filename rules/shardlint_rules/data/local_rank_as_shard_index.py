@@ -15,6 +15,7 @@ _SHARES = {
 }
 _LOCAL = ("local_rank", "get_local_rank", "get_node_local_rank", "ddp_local_rank", "local_process_index")
 _VARIABLES = ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK")
+_PLAIN = ("int", "str", "get", "getenv", "get_node_local_rank")
 _OF_A_NODE = re.compile(r"device_count|local|per_node|nproc|gpus|num_devices", re.IGNORECASE)
 
 
@@ -31,7 +32,7 @@ class LocalRankAsShardIndex(LocalRule):
 
     Known limits
     Samplers, `split_dataset_by_node` and `.shard(...)` are known. Where the number of shares is that of the node as
-    well, each node reads all data on purpose.
+    well, each node reads all data on purpose. `get_local_rank()` may be the place on an axis of a mesh: not judged.
     """
 
     severity = "error"
@@ -97,12 +98,11 @@ class LocalRankAsShardIndex(LocalRule):
 
             LOCAL = int(os.environ["LOCAL_RANK"])
 
-            def rows(data, mesh, model):
-                torch.cuda.set_device(LOCAL)
+            def rows(data, dp, mesh, model):
+                sampler = DistributedSampler(data, dp.size(), dp.get_local_rank())
                 by_node = split_dataset_by_node(data, LOCAL, int(os.environ["LOCAL_WORLD_SIZE"]))
-                also = DistributedSampler(data, torch.cuda.device_count(), LOCAL)
-                model.shard(mesh, index=mesh.get_local_rank("dp"))
-                return DistributedSampler(data), data.shard(dist.get_world_size(), dist.get_rank()), by_node, also
+                model.shard(DistributedSampler(data, torch.cuda.device_count(), LOCAL), index=mesh.get_local_rank("dp"))
+                return DistributedSampler(data), data.shard(dist.get_world_size(), dist.get_rank()), by_node, sampler
             """
         ),
     )
@@ -110,7 +110,7 @@ class LocalRankAsShardIndex(LocalRule):
     def judge(self, site: Site) -> Findings:
         (place, at), (number, other) = _SHARES[site.name.rpartition(".")[2]]
         index, shares = site.argument(place, at), site.argument(number, other)
-        if index is None or index.rank is None or index.rank.kind != "local":
+        if index is None or index.rank is None or index.rank.kind != "local" or self._of_mesh(index):
             return
         if self._counts_node(shares) if shares is not None else site.name == "*.shard":
             return
@@ -120,6 +120,11 @@ class LocalRankAsShardIndex(LocalRule):
             help="divide by the global rank: `dist.get_rank()`, or the variable `RANK`",
             at=index,
         )
+
+    def _of_mesh(self, index: Expression) -> bool:
+        """Whether a call gives it that may know a device mesh: `get_local_rank` is the place on an axis, too."""
+        calls = [call for value in (index, *index.values) for part in value.parts if (call := part.as_site())]
+        return any(call.called.rpartition(".")[2] not in _PLAIN for call in calls)
 
     def _counts_node(self, shares: Expression) -> bool:
         """Whether a number may be that of the processes of one node."""
