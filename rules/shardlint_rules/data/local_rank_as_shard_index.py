@@ -6,7 +6,6 @@ import re
 
 from shardlint.rule import Bad, Call, Expression, Findings, Good, LocalRule, Site, Spelled, observation
 
-# last part of the name: keywords and positions of the place and of the number of shares
 _SHARES = {
     "DistributedSampler": (("rank", 2), ("num_replicas", 1)),
     "StatefulDistributedSampler": (("rank", 2), ("num_replicas", 1)),
