@@ -18,7 +18,7 @@ class RankGuardedAssignment(LocalRule):
 
     Known limits
     Only names of one function are judged. A read under a condition of its own is not, since the condition may be about
-    the same ranks.
+    the same ranks; nor is a process group, of which new-group-in-rank-branch speaks.
     """
 
     severity = "error"
@@ -92,7 +92,6 @@ class RankGuardedAssignment(LocalRule):
             def guarded(folder):
                 if dist.get_rank() == 0:
                     name = folder
-                dist.barrier()
                 if dist.get_rank() == 0:
                     print(name)
 
@@ -120,6 +119,8 @@ class RankGuardedAssignment(LocalRule):
 
     def judge(self, site: Site) -> Findings:
         name, test = site.positional
+        if any("new_group" in value.text for value in name.values):
+            return
         yield site.finding(
             f"`{name.text}` is bound on some ranks only, by the test `{test.text}`: the others raise "
             "`UnboundLocalError` here, and those that go on wait for them in the next collective",
