@@ -23,6 +23,16 @@ def test_the_mode_of_a_file_is_kept(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["run.sh"]
 
 
+def test_a_pipe_is_written_to_and_stays_one(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    replace_file(str(path), b"new")
+    assert os.read(reader, 9) == b"new"
+    os.close(reader)
+    assert path.is_fifo()
+
+
 def test_a_new_file_gets_the_usual_mode(tmp_path: Path) -> None:
     mask = os.umask(0o027)
     try:

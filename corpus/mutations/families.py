@@ -6,6 +6,7 @@ from .collators import ColumnsRemoved, MediaDropped, PlaceholdersCut
 from .collectives import rank_guards
 from .devices import GlobalRankDevice
 from .epochs import EpochNotSet
+from .futures import FutureDropped
 from .generated_files import GeneratedEdit, GeneratedOrphan, GeneratedStale
 from .group_roots import SubgroupRoot
 from .load_templates import EmptyTemplate
@@ -18,6 +19,7 @@ from .reductions import ReducedToOne
 from .registrations import RegistrationLost
 from .renames import KeyRename, StalePattern
 from .site import Mutator
+from .temporaries import CollectiveOnCopy
 from .waits import NotWaited
 from .yaml_floats import FloatWithoutDot
 
@@ -28,10 +30,12 @@ def mutators() -> list[Mutator]:
         *rank_guards(),
         *local_exits(),
         ClipScaled(),
+        CollectiveOnCopy(),
         ColumnsRemoved(),
         EmptyTemplate(),
         EpochNotSet(),
         FloatWithoutDot(),
+        FutureDropped(),
         GeneratedEdit(),
         GeneratedOrphan(),
         GeneratedStale(),

@@ -169,6 +169,16 @@ class Compared(Query):
         return ("any", *(("word", word) for word in sorted(self.words)))
 
 
+class UnboundOnRanks(Query):
+    """Reads of a local name that is bound under a test of the rank alone, where ranks come by that did not bind it.
+
+    The site is that of the call `read(name, test)` at the read.
+    """
+
+    def needs(self) -> Needs:
+        return (RANK,)
+
+
 class InFunctionWith(Query):
     """A condition: the function that holds the place also holds a match of `query`."""
 

@@ -40,6 +40,7 @@ from shardlint.query import (
     Scalars,
     Sliced,
     Spelled,
+    UnboundOnRanks,
     Written,
 )
 from shardlint.syntax.edit import Edit
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from shardlint.facts.callers import calls_around
     from shardlint.facts.derivation import Derivation, derivation
     from shardlint.facts.divergent import Divergent
+    from shardlint.facts.file_order import LISTING, in_file_order
     from shardlint.facts.fresh_optimizers import is_fresh
     from shardlint.facts.handles import Handle, handle
     from shardlint.facts.label_masks import masked_labels
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from shardlint.facts.samples import Keys
     from shardlint.facts.signatures import signature
     from shardlint.facts.tensor_uses import tensor_uses
+    from shardlint.facts.text_order import in_text_order
     from shardlint.facts.trained_values import Lesson, lesson_through
     from shardlint.facts.truncation import uncut_beside
     from shardlint.finding import Severity
@@ -92,6 +95,7 @@ _ON_DEMAND = {
     "Heads": "shardlint.runtime.heads",
     "Keys": "shardlint.facts.samples",
     "Lesson": "shardlint.facts.trained_values",
+    "LISTING": "shardlint.facts.file_order",
     "MEDIA": "shardlint.configs.meant",
     "Meant": "shardlint.configs.meant",
     "Modalities": "shardlint.facts.batching",
@@ -112,6 +116,8 @@ _ON_DEMAND = {
     "gib": "shardlint.runtime.shares",
     "handle": "shardlint.facts.handles",
     "idle_function": "shardlint.facts.registrations",
+    "in_file_order": "shardlint.facts.file_order",
+    "in_text_order": "shardlint.facts.text_order",
     "is_fresh": "shardlint.facts.fresh_optimizers",
     "mismatch": "shardlint.facts.model_types",
     "joined_row": "shardlint.facts.packed_rows",
@@ -328,6 +334,7 @@ __all__ = [
     "DIFFUSION",
     "FILES",
     "KINDS",
+    "LISTING",
     "MEDIA",
     "MISSING",
     "NUMBERS",
@@ -396,6 +403,7 @@ __all__ = [
     "Span",
     "Spelled",
     "Told",
+    "UnboundOnRanks",
     "Written",
     "batchings",
     "calls_around",
@@ -410,6 +418,8 @@ __all__ = [
     "gib",
     "handle",
     "idle_function",
+    "in_file_order",
+    "in_text_order",
     "inference",
     "is_fresh",
     "joined_row",

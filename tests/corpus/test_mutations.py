@@ -97,6 +97,24 @@ HEALTHY: dict[str, dict[str, str]] = {
                 return group
             """
     },
+    "collective-on-temporary": {
+        "a.py": """
+            import torch.distributed as dist
+
+            def mean(value):
+                dist.all_reduce(value)
+                return value / dist.get_world_size()
+            """
+    },
+    "async-save-future-dropped": {
+        "a.py": """
+            import torch.distributed.checkpoint as dcp
+
+            def save(state, path):
+                pending = dcp.async_save(state, checkpoint_id=path)
+                return pending
+            """
+    },
     "rank-guarded-checkpoint": {
         "a.py": """
             import torch.distributed.checkpoint as dcp

@@ -258,3 +258,15 @@ def test_a_site_shows_what_the_settings_say_of_modalities() -> None:
     module = Module("x.py", text, ast.parse(text), modality={"models": {"Omni": "text audio"}})
     (found,) = (Site(module, hit, VOICE) for hit in matches(module, SEE))
     assert (found.modality("models"), found.modality("templates")) == ({"Omni": "text audio"}, {})
+
+
+def test_a_call_that_a_test_of_the_rank_keeps_some_ranks_from() -> None:
+    source = """
+    import torch.distributed as dist
+
+    def f(c):
+        if c and dist.get_rank() == 0:
+            print(c)
+        print(1)
+    """
+    assert [place.on_some_ranks for place in sites(source)] == [True, False]

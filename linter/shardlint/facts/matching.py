@@ -35,6 +35,7 @@ from shardlint.query import (
     Query,
     Sliced,
     Spelled,
+    UnboundOnRanks,
     Written,
 )
 
@@ -70,6 +71,8 @@ def _find(module: Module, query: Query) -> Iterator[Hit]:
         yield from _given(module, query)
     elif isinstance(query, Sliced):
         yield from _sliced(module, query)
+    elif isinstance(query, UnboundOnRanks):
+        yield from _unbound(module)
     elif isinstance(query, Compared):
         yield from _compared(module, query)
     elif isinstance(query, Either):
@@ -201,6 +204,17 @@ def _sliced(module: Module, query: Sliced) -> Iterator[Hit]:
             module.parents[call] = module.parents[cut.slice]
             module.parents[function] = call
             yield Hit(call, " ".join(cut.keys), CERTAIN)
+
+
+def _unbound(module: Module) -> Iterator[Hit]:
+    from shardlint.facts.rank_bindings import unbound_reads
+
+    for read, branch, test in unbound_reads(module):
+        function = ast.copy_location(ast.Name("read", ast.Load()), read)
+        call = ast.copy_location(ast.Call(function, [read, branch.test], []), read)
+        module.parents[call] = module.parents[read]
+        module.parents[function] = call
+        yield Hit(call, read.id, test.certainty)
 
 
 def _written_out(module: Module) -> Iterator[ast.Call]:

@@ -174,6 +174,12 @@ class Expression:
                 return True
         return False
 
+    @property
+    def on_some_ranks(self) -> bool:
+        """Whether a condition in the same function, or a part of one, asks for the rank before it runs."""
+        tests = [Expression(self.module, guard.test, self.voice) for guard in self.guards if guard.test is not None]
+        return any(part.rank_test is not None for test in tests for part in test.parts)
+
     def guards_apart_from(self, other: Expression) -> list[Guard]:
         """The conditions under which it runs that `other` does not share, outermost first."""
         shared = {guard.node for guard in other.guards}
