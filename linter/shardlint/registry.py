@@ -228,9 +228,7 @@ def _undocumented(rule: type[Rule], _kind: type[Rule]) -> str | None:
 
 def _badly_traced(rule: type[Rule], _kind: type[Rule]) -> str | None:
     """A trace of two ranks says of each step whose it is, and is taken in at a glance."""
-    if len(rule.ranks) > MOST_STEPS or not all(
-        isinstance(step, str) and step.startswith(ACTORS) for step in rule.ranks
-    ):
+    if len(rule.ranks) > MOST_STEPS or not all(step.startswith(ACTORS) for step in rule.ranks):
         actors = ", ".join(f"`{actor.strip()}`" for actor in ACTORS)
         return f"{rule.__name__}.ranks has at most {MOST_STEPS} texts, each beginning with one of {actors}"
     return None
