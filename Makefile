@@ -14,7 +14,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export PIP_ROOT_USER_ACTION := ignore
 
 .PHONY: help demo dev test proofs fuzz quality ruff format mypy pyright self bench bench-peers catalogue modality-table corpus corpus-tables \
-        capture-table mutate clean
+        capture-table silence mutate clean
 .DELETE_ON_ERROR:
 
 help:
@@ -29,6 +29,7 @@ help:
 	@echo "make modality-table  SOURCES=folders: write the modality tables from the sources of the frameworks (without: downloads)"
 	@echo "make corpus     CLONES=folder LABEL=1: run over pinned public code and compare with the verdicts (see corpus/README.md)"
 	@echo "make capture-table  take the public incidents through capture and write corpus/capture.md"
+	@echo "make silence    count in pinned public code what cannot be judged, and write corpus/silence.md"
 	@echo "make mutate     CLONES=folder RULE=name: put defects into pinned public code and count what is caught (corpus/recall.jsonl)"
 	@echo "make clean      remove the environment, builds and caches"
 
@@ -111,6 +112,9 @@ mutate: $(DEV)
 
 corpus-tables: $(DEV)
 	$(BIN)/python -m corpus --tables
+
+silence: $(DEV)
+	$(BIN)/python -m corpus.silence
 
 capture-table: $(DEV)
 	$(BIN)/python -m corpus.capture

@@ -79,6 +79,19 @@ def findings_in(tree: Path) -> list[Found]:
     return found
 
 
+def not_judged_in(tree: Path) -> list[tuple[str, str, str]]:
+    """Path, function and reason of each function that shardlint could not judge in a tree."""
+    options = ["--show-unknown", "--output-format", "json", "--no-cache", "--exit-zero"]
+    reported: list[dict[str, Any]] = json.loads(_shardlint(tree, *options))
+    unknown = [finding for finding in reported if finding["rule"] == "not-checked"]
+    return [(str(one["path"]), _function(str(one["message"])), str(one["message"])) for one in unknown]
+
+
+def _function(message: str) -> str:
+    """The name that stands first in a message, between backticks."""
+    return message.split("`")[1] if message.startswith("`") else ""
+
+
 def size_of(tree: Path) -> Size:
     """How much of a tree shardlint looks at."""
     files = [line for line in _shardlint(tree, "--show-files").splitlines() if line and line != SETTINGS]

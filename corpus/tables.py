@@ -166,7 +166,8 @@ Nothing else of that code is kept here.
 repositories from local clones; with `LABEL=1` it writes the lines to fill in. What cannot be had is named, counted as
 not checked, and makes the exit code 2. `make corpus-tables` writes this page from the labels, and runs nothing.
 
-[What capture makes of public incidents](capture.md) is judged on a page of its own.
+Pages of their own say [how much is judged at all](silence.md) of the code with collectives, and
+[what capture makes of public incidents](capture.md).
 """
 
 

@@ -41,42 +41,15 @@ Test = tuple[Any, ...]
 _MOST_TWICE = 1_000
 """Steps of an arm that is repeated. A long chain of `elif a and b` would double the trace at each of its links."""
 
-QUIET = frozenset(sys.stdlib_module_names) | {
-    "PIL",
-    "aim",
-    "datasets",
-    "einops",
-    "fire",
-    "hydra",
-    "huggingface_hub",
-    "jinja2",
-    "loguru",
-    "matplotlib",
-    "mlflow",
-    "numpy",
-    "omegaconf",
-    "packaging",
-    "pandas",
-    "psutil",
-    "pydantic",
-    "regex",
-    "requests",
-    "rich",
-    "safetensors",
-    "scipy",
-    "setproctitle",
-    "sklearn",
-    "swanlab",
-    "tensorboard",
-    "tensorboardX",
-    "tokenizers",
-    "torch",
-    "torchvision",
-    "tqdm",
-    "triton",
-    "wandb",
-    "yaml",
-}
+_QUIET_NAMES = (
+    "aim aiohttp anthropic av boto3 botocore clearml click cloudpickle colorama comet_ml cv2 datasets decord dill "
+    "dotenv dvclive einops fastapi fire fsspec gcsfs google httpx huggingface_hub hydra jieba jinja2 librosa loguru "
+    "matplotlib mlflow msgpack neptune nltk numba numpy nvtx omegaconf openai orjson packaging pandas PIL "
+    "prometheus_client psutil pyarrow pydantic pynvml regex requests rich rouge_score s3fs safetensors scipy "
+    "sentencepiece setproctitle setuptools sklearn soundfile swanlab tabulate tensorboard tensorboardX termcolor "
+    "tiktoken tokenizers toml tomli torch torchvision tqdm trackio triton typer uvicorn wandb yaml zmq"
+)
+QUIET = frozenset(sys.stdlib_module_names).union(_QUIET_NAMES.split())
 """Packages whose functions issue no collective unless a rule's table names them."""
 
 _STOPS = {"sys.exit", "builtins.exit", "builtins.quit", "os._exit", "os.abort"}
@@ -86,7 +59,11 @@ _PLAIN_WORDS = (
     "flush close read readline size dim item tolist numel float double half int long bool cpu cuda detach clone view "
     "reshape permute contiguous mean sum max min isoformat total_seconds exists is_dir is_file mkdir add_scalar "
     "set_description set_postfix print rstrip lstrip insert remove clear discard union removeprefix "
-    "removesuffix"
+    "removesuffix to_dict parameters named_parameters buffers named_buffers modules named_modules children "
+    "named_children warning_once info_once info_rank0 warning_rank0 addHandler removeHandler setLevel requires_grad_ "
+    "send_string recv_string warn memory_stats memory_allocated max_memory_allocated memory_reserved "
+    "max_memory_reserved reset_peak_memory_stats empty_cache mem_get_info current_device device_count get_device_name "
+    "get_device_properties"
 )
 _PLAIN = frozenset(_PLAIN_WORDS.split())
 """Methods of strings, containers, loggers, files and tensors: whatever the receiver, they wait for no other rank."""
