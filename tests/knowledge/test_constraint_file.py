@@ -120,4 +120,7 @@ def test_files_that_are_not_text_or_too_large_are_refused() -> None:
 
 def test_only_a_file_that_says_so_is_a_constraint_file() -> None:
     assert is_constraint_document(b"# c\nversion: 1\nconstraints:\n")
+    assert is_constraint_document(b'{"version": 1, "constraints": []}')
+    assert is_constraint_document(b"{\n  version: 1,\n  constraints: []\n}")
     assert not is_constraint_document(b"torch: ==2.1\nnumpy: <2\n")
+    assert not is_constraint_document(b"version: 1\nsolver:\n  constraints: []\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import os
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -67,10 +68,14 @@ def read_constraints(file: str, data: bytes) -> Contents:
     return Contents(tuple(reader.constraints), tuple(reader.problems))
 
 
+_TOP_KEY = re.compile(rb"(?:^|[{,][ \t]*\n?[ \t]*)[\"']?(version|constraints)[\"']?[ \t]*:", re.MULTILINE)
+"""The two keys of a constraint file, at the beginning of a line or in a mapping in braces, as JSON has them."""
+
+
 def is_constraint_document(data: bytes) -> bool:
     """Whether a YAML file says that it holds constraints; others may lie in a folder of that name."""
-    head = b"\n" + data.removeprefix(b"\xef\xbb\xbf")
-    return b"\nversion:" in head and b"\nconstraints:" in head
+    found = {match[1] for match in _TOP_KEY.finditer(data.removeprefix(b"\xef\xbb\xbf"))}
+    return {b"version", b"constraints"} <= found
 
 
 @cache
