@@ -32,7 +32,7 @@ def shardlint(
     prepare: Callable[[], None] = lambda: None,
     primed: bool = False,
 ) -> Command:
-    argv = [beside_python("shardlint"), "check", *arguments]
+    argv = [beside_python("shardlint"), "check", "--output-format", "concise", *arguments]
     return Command(argv, tree, USUAL | {"XDG_CACHE_HOME": str(cache)}, prepare, primed)
 
 
