@@ -19,12 +19,13 @@ class PerRankFilesystemBranch(ProgramRule):
     `dist.broadcast_object_list(seen, src=0)`, and branch on `seen[0]`.
 
     Known limits
-    On one shared file system, with nobody writing, every rank gets the same answer: then the branch is safe. Questions
-    asked in a function of another file, or kept in an attribute, are not seen. A branch that ends with an error, or
-    logs one and returns, is a check of arguments. Tests, which run on one machine, are left alone.
+    Off by default: on one shared file system, with nobody writing, every rank gets the same answer, and the code
+    does not say whether the nodes share one. Questions asked in a function of another file, or kept in an
+    attribute, are not seen. A branch that ends with an error, or logs one and returns, is a check of arguments.
+    Tests, which run on one machine, are left alone.
     """
 
-    severity, since = "warning", "0.1.0"
+    severity, since, preview = "warning", "0.1.0", True
     evidence = observation("https://github.com/KempnerInstitute/KempnerForge/issues/49")
     suspects = Divergence(guard=FILES, effect=_COLLECTIVES | _CHECKPOINTS, extended_by="collectives")
     ranks = (
