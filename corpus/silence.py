@@ -119,7 +119,9 @@ def page(counted: Iterable[tuple[str, Silence]]) -> str:
 
 def main() -> int:
     """Count in all pinned distributions and write the page."""
-    parser = argparse.ArgumentParser(prog="python -m corpus.silence", description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m corpus.silence", description="Count what cannot be judged in the pinned packages."
+    )
     parser.add_argument("--folder", type=Path, default=FOLDER, help="where downloads and trees lie (default: .corpus)")
     folder: Path = parser.parse_args().folder
     known = effects()
