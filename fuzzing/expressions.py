@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from fuzzing.case import Broken
-from shardlint.configs.document import RefusedDocument, read_document
+from shardlint.configs.document import BrokenDocument, RefusedDocument, read_document
 from shardlint.knowledge.compiler import Scope
 from shardlint.knowledge.config_check import ConfigCheck
 from shardlint.knowledge.expression import Condition, Expression
@@ -421,6 +421,6 @@ def judged(plain: Mapping[str, Any], message: str, data: bytes) -> str:
         return "refused"
     try:
         document = read_document("a.yaml", data)
-    except RefusedDocument:
+    except (BrokenDocument, RefusedDocument):
         return "refused"
     return str(sum(1 for _ in config.judge(document, world=(1, 8, 12))))

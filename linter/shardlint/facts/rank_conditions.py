@@ -43,6 +43,8 @@ _SEEN_THROUGH = (
 )
 _OPEN = ("(", "[", "\\", " and", " or", " not")
 _ROUNDS = 4
+_MOST_USES = 2_000
+"""Uses of rank words that are looked at before one of them is believed to decide something."""
 _WIDEST = 4000
 """Characters to each side of a word that are looked at: a minified line would cost its length for each of its words."""
 _NEAR = 120
@@ -79,12 +81,12 @@ class RankConditions:
     def test_in(self, first: int, last: int) -> bool:
         """Whether the text from offset `first` to `last` can hold a rank test."""
         # Most tests ask for a word of rank itself, and the names need not be learned for those.
-        if any(_decided(line, at) for line, at, _ in self._uses(self._present, set(), first, last)):
+        if _any_decided(self._uses(self._present, set(), first, last)):
             return True
         names = self.names
         if not names:
             return False
-        return any(_decided(line, at) for line, at, _ in self._uses(self._present | names, names, first, last))
+        return _any_decided(self._uses(self._present | names, names, first, last))
 
     def _named(self, line: str, at: int, start: int) -> list[str]:
         """The names that one line gives the value of the word at `at`."""
@@ -139,6 +141,11 @@ class RankConditions:
                 break
             start = previous
         return start
+
+
+def _any_decided(uses: Iterable[tuple[str, int, int]]) -> bool:
+    """Whether one of some uses is decided by; of very many it is believed, since each is looked for in a long line."""
+    return any(number >= _MOST_USES or _decided(line, at) for number, (line, at, _) in enumerate(uses))
 
 
 def _decided(line: str, at: int) -> bool:
