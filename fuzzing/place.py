@@ -56,10 +56,17 @@ class Answer:
             raise Broken(f"exit code {self.code}", said)
         if self.code == 2 and not _SENTENCE.search(self.err):
             raise Broken("exit code 2 without a sentence", said)
-        control = _CONTROL.search(self.out) or _CONTROL.search(self.err)
+        control = _CONTROL.search(self._told()) or _CONTROL.search(self.err)
         if control is not None:
             raise Broken(f"control character {control[0]!r} is shown", said + self.out[-2000:])
         return self
+
+    def _told(self) -> str:
+        """What shardlint says by itself: in a diff the lines of a file stand as they are, or nobody could apply it."""
+        if "--diff" not in self.arguments:
+            return self.out
+        lines = self.out.split("\n")
+        return "\n".join(line for line in lines if line[:1] not in (" ", "+", "-") or line[:4] in ("--- ", "+++ "))
 
 
 def _short(frame: str) -> str:

@@ -312,3 +312,16 @@ def test_git_takes_a_diff(tmp_path: Path, before: bytes, after: bytes) -> None:
     diff = unified_diff("a.txt", before.decode(), after.decode())
     subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=diff.encode(), check=True)
     assert (tmp_path / "a.txt").read_bytes() == after
+
+
+@pytest.mark.parametrize(
+    "name", ["\n::error::x.py", 'a "b".py', "back\\slash.py", "\x1b[31m.py", "\u202e.py", "\udcff.py", "plain é.py"]
+)
+def test_git_takes_the_diff_of_a_file_with_an_odd_name(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text("x\n", encoding="utf-8")
+
+    diff = unified_diff(name, "x\n", "y\n")
+
+    assert "\n::error" not in diff
+    subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=diff.encode(), check=True)
+    assert (tmp_path / name).read_text(encoding="utf-8") == "y\n"

@@ -249,5 +249,19 @@ def unified_diff(path: str, before: str, after: str) -> str:
         parts = text.split("\n")
         return [part + "\n" for part in parts[:-1]] + parts[-1:] * bool(parts[-1])
 
-    rows = lines_of_diff(lines(before), lines(after), f"a/{path}", f"b/{path}")
+    rows = lines_of_diff(lines(before), lines(after), _quoted(f"a/{path}"), _quoted(f"b/{path}"))
     return "".join([row if row.endswith("\n") else f"{row}\n\\ No newline at end of file\n" for row in rows])
+
+
+def _quoted(path: str) -> str:
+    """A path as git writes it in a diff: one with control characters, quotes or backslashes as a C string."""
+    if path.isprintable() and '"' not in path and "\\" not in path:
+        return path
+    return '"' + "".join(map(_c_sign, path)) + '"'
+
+
+def _c_sign(sign: str) -> str:
+    """A character of a C string: as it is, behind a backslash, or its bytes in octal digits."""
+    if sign in '"\\':
+        return f"\\{sign}"
+    return sign if sign.isprintable() else "".join(f"\\{byte:03o}" for byte in os.fsencode(sign))

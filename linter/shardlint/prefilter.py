@@ -28,11 +28,6 @@ _APART = bytes(code if bytes([code]) in _LETTERS else 32 for code in range(256))
 _COMPILED: dict[str, Pattern[bytes]] = {}
 
 
-def apart(text: str) -> list[str]:
-    """The words of a text in ASCII, in order."""
-    return text.encode().translate(_APART).decode().split()
-
-
 def spells(data: bytes, word: bytes) -> bool:
     """Whether a text has the identifier `word`. Ten times as fast as a regular expression."""
     length, found = len(word), data.find

@@ -283,11 +283,17 @@ def table(name: str, *, of: str) -> Mapping[str, Mapping[str, object]]:
 
     Raises FileNotFoundError when the pack has no such table.
     """
+    return _parsed(_table_path(name, of))
+
+
+@cache
+def _parsed(path: str) -> Mapping[str, Mapping[str, object]]:
+    """The table of a file, parsed once: several rules share the large ones. Nobody may change it."""
     if sys.version_info >= (3, 11):
         import tomllib
     else:
         import tomli as tomllib
-    with open(_table_path(name, of), "rb") as file:
+    with open(path, "rb") as file:
         return tomllib.load(file)
 
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from shardlint.changes.generated import generated_header
 from shardlint.discover import matcher
-from shardlint.prefilter import Words
+from shardlint.prefilter import Words, passes
 from shardlint.record import Record
-from shardlint.row_index import RowIndex
 from shardlint.source import content_hash
 
 TYPE_CHECKING = False
@@ -57,7 +56,7 @@ class Sieve:
     `environment` makes the facts about versions when a rule's query asks for them.
     """
 
-    __slots__ = ("_config", "_environment", "_indexes", "_local", "_prefilter", "_program")
+    __slots__ = ("_config", "_environment", "_local", "_prefilter", "_program")
 
     def __init__(
         self, rows: list[Row], environment: Callable[[], Environment] | None = None, *, prefilter: bool = True
@@ -67,7 +66,6 @@ class Sieve:
         self._config = [row for row in rows if row["kind"] == "config"]
         self._environment = environment
         self._prefilter = prefilter
-        self._indexes: dict[str, RowIndex] = {}
 
     def sift(self, path: str, kind: str, stamp: tuple[int, int, int], data: bytes) -> Record | Suspect:
         """The record of a file that no rule can fire in, or the file as a suspect that must be looked at."""
@@ -78,26 +76,21 @@ class Sieve:
         if kind == "python":
             if generated_header(data) is not None:
                 return Record(stamp, content, suppressions=_suppressions(data) if marked else (), generated=True)
-            local = self._possible("local", self._local, words, path)
-            program = self._possible("program", self._program, words, path)
+            local, program = self._possible(self._local, words, path), self._possible(self._program, words, path)
             if not local and not program and not marked:
                 return Record(stamp, content)
             return Suspect(path, kind, stamp, content, data, local, program)
         readers = [row for row in self._config if kind in row["documents"]]
-        wanted = self._possible(kind, readers, words, path)
+        wanted = self._possible(readers, words, path)
         # A rule that asks for known keys says nothing of a document without them.
         claimed = bool(wanted) or any(row["all_documents"] for row in readers)
         if not wanted and not marked:
             return Record(stamp, content, claimed=claimed)
         return Suspect(path, kind, stamp, content, data, wanted, (), claimed=claimed)
 
-    def _possible(self, kind: str, rows: list[Row], words: Words, path: str) -> tuple[Row, ...]:
-        if self._prefilter:
-            index = self._indexes.get(kind)
-            if index is None:
-                index = self._indexes[kind] = RowIndex(rows)
-            rows = index.possible(words)
-        return tuple([row for row in rows if row["where"] is None or holds_in(row, path)])
+    def _possible(self, rows: list[Row], words: Words, path: str) -> tuple[Row, ...]:
+        possible = [row for row in rows if passes(row["needs"], words)] if self._prefilter else rows
+        return tuple([row for row in possible if row["where"] is None or holds_in(row, path)])
 
 
 def holds_in(row: Row, path: str) -> bool:

@@ -39,3 +39,14 @@ def test_the_carets_stand_under_the_range(line: str, data: st.DataObject) -> Non
     assert [at for at, character in enumerate(shown) if character == "Z"] == [
         at for at, character in enumerate(carets) if character == "^"
     ]
+
+
+def test_a_long_line_is_cut_where_the_range_is() -> None:
+    line = "".join(f"é{number:05}" for number in range(20_000))
+    for begin in (1, 60_001, len(line) - 5):
+        row, carets = source_frame(
+            [line], Span(1, begin, 1, begin + 6), line_before=False, width=80, paint=lambda text: text
+        )
+        at = carets.index("^")
+        assert row[at : at + 6] == line[begin - 1 : begin + 5]
+        assert len(row) <= 80

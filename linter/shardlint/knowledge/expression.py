@@ -97,12 +97,15 @@ def define(given: object, scope: Scope) -> None:
             what = "itself" if one == name else f"`{one}`, which comes after it"
             raise CheckProblem(where, f"`{name}` may use what is defined before it, and it uses {what}")
         compiler = Compiler(where, scope)
-        scope.lets[name] = (_once(name, compiler.value(tree)), _once_true(name, compiler.truth(tree)), tree)
+        scope.lets[name] = (
+            _once((name, False), compiler.value(tree)),
+            _once_true((name, True), compiler.truth(tree)),
+            tree,
+        )
 
 
-def _once(name: str, run: Value) -> Value:
+def _once(key: tuple[str, bool], run: Value | Test) -> Value:
     """The closure of a name, which is computed once in a trial; what it read counts at every use."""
-    key = (name, False)
 
     def value(trial: Trial) -> object:
         known = trial.lets.get(key)
@@ -117,18 +120,13 @@ def _once(name: str, run: Value) -> Value:
     return value
 
 
-def _once_true(name: str, run: Test) -> Test:
-    key = (name, True)
+def _once_true(key: tuple[str, bool], run: Test) -> Test:
+    """The same for a name that is asked whether it is true."""
+    value = _once(key, run)
 
     def truth(trial: Trial) -> Truth:
-        known = trial.lets.get(key)
-        if known is None:
-            start = len(trial.reads)
-            answer = run(trial)
-            trial.lets[key] = (answer, _without_repeats(trial.reads[start:]))
-            return answer
-        trial.reads += known[1]
-        return known[0] if isinstance(known[0], bool) else UNKNOWN
+        answer = value(trial)
+        return answer if isinstance(answer, bool) else UNKNOWN
 
     return truth
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+
 from shardlint.report.terminal import cells, visible
 
 TYPE_CHECKING = False
@@ -47,12 +49,8 @@ class _Row:
         starts, count = self.starts, len(self.pieces)
         if not offset and starts[-1] <= width:
             return 0, count
-        first = 0
-        while first < count and starts[first] < offset:
-            first += 1
-        last = first
-        while last < count and starts[last + 1] - starts[first] <= width - 2 * len(_CUT):
-            last += 1
+        first = min(bisect_left(starts, offset), count)
+        last = max(first, min(bisect_right(starts, starts[first] + width - 2 * len(_CUT)) - 1, count))
         return first, last
 
     def shown(self, first: int, last: int) -> str:
@@ -67,6 +65,17 @@ class _Row:
         shift = len(_CUT) if first else 0
         begin, end = min(max(begin, first), last), min(max(end, first), last)
         return " " * (starts[begin] - starts[first] + shift), "^" * max(1, starts[end] - starts[begin])
+
+
+_ROWS: dict[str, _Row] = {}
+
+
+def _row(line: str) -> _Row:
+    """The row of a line; the last one is kept, since a long line may hold many findings."""
+    if line not in _ROWS:
+        _ROWS.clear()
+        _ROWS[line] = _Row(line)
+    return _ROWS[line]
 
 
 def source_frame(
@@ -94,7 +103,7 @@ def source_frame(
             rows.append(" " * (digits - 3) + _CUT + " |")
             continue
         begin, end = _columns(lines[number - 1], number, span)
-        row = _Row(lines[number - 1])
+        row = _row(lines[number - 1])
         offset = row.offset(begin, end, width)
         first, stop = row.cut(offset, width)
         if number == span.line and line_before and number > 1:
