@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
+from shardlint.facts.key_pattern import dotted
 from shardlint.facts.module import FUNCTIONS, Module, pairs
 from shardlint.facts.names import bindings_at
 from shardlint.facts.order import Place, flow
@@ -94,7 +95,7 @@ class Derivation:
         if isinstance(node, _NESTED) or _asks_for_form(node):
             return False
         if isinstance(node, (ast.Name, ast.Attribute)):
-            text = _text(node)
+            text = dotted(node)
             if any(_within(text, path) for path in paths):
                 return True
         return any(self._tells(child, paths) for child in ast.iter_child_nodes(node))
@@ -119,11 +120,11 @@ def _aliases(value: Expression) -> Iterator[str]:
             node = node.value
         else:
             break
-    if _text(node):
-        yield _text(node)
+    if dotted(node):
+        yield dotted(node)
         for other in Expression(value.module, node, value.voice).values:
-            if isinstance(other.ast, (ast.Name, ast.Attribute)) and _text(other.ast) and other.ast is not node:
-                yield _text(other.ast)
+            if isinstance(other.ast, (ast.Name, ast.Attribute)) and dotted(other.ast) and other.ast is not node:
+                yield dotted(other.ast)
 
 
 def _bindings(module: Module, place: Place) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
@@ -190,21 +191,12 @@ def _place_of(target: ast.expr) -> str:
     """The text of the place that a target writes to, that of the container for a part of it."""
     while isinstance(target, (ast.Subscript, ast.Starred)):
         target = target.value
-    return _text(target)
-
-
-def _text(node: ast.AST) -> str:
-    """A name, or attributes of one, as text; empty for anything else."""
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(names)]) if isinstance(node, ast.Name) else ""
+    return dotted(target)
 
 
 def _places_in(node: ast.AST) -> Iterator[str]:
     """The places that an expression names: `self.total` of `f(self.total)`, not `self`."""
-    if text := _text(node):
+    if isinstance(node, ast.expr) and (text := dotted(node)):
         yield text
     else:
         for child in ast.iter_child_nodes(node):
